@@ -27,7 +27,7 @@ from eagre.backend.timing import copy_bandwidth, times_of
 from eagre.bench import machine
 from eagre.cases import mike21
 from eagre.constants import GRAVITY
-from eagre.models.barotropic.bands import Bands
+from eagre.models.barotropic.bands import MultiDeviceEngine
 from eagre.models.shallow_water import bands
 from eagre.models.shallow_water import setup as explicit
 from eagre.models.shallow_water.datum import Datum
@@ -68,7 +68,7 @@ class Gyre:
     def pair(self) -> list[Any]:
         """The launches, or the stages, of two steps."""
         engine = self.model._engine
-        if isinstance(engine, Bands):
+        if isinstance(engine, MultiDeviceEngine):
             return [*engine._step(0), *engine._step(1)]
         return [*engine.launches[0], *engine.launches[1]]
 

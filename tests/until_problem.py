@@ -8,7 +8,7 @@ from eagre.backend.cells import cell
 from eagre.backend.device import PlainDevice, check_precision
 from eagre.models.barotropic.kernels import five_points
 from eagre.solvers.poisson import PoissonSolver
-from eagre.stepping.until import StopTest, Until, is_iterating
+from eagre.stepping.until import ConvergenceLoop, StopTest, is_iterating
 
 SPACING = 0.1
 
@@ -56,7 +56,7 @@ class Jacobi:
             device.over(sweep, shape, (*pair, f, *numbers, relaxation, self.test.control)) for pair in ((a, b), (b, a))
         ]
         last = device.over(norm, (ny,), (a, f, self.test.partials, *numbers, self.test.control))
-        self.until = Until(device, self.test, [*sweeps, last], [last] if with_start else (), look_every)
+        self.until = ConvergenceLoop(device, self.test, [*sweeps, last], [last] if with_start else (), look_every)
 
     @property
     def error(self):

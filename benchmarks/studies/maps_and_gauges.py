@@ -19,7 +19,7 @@ import eagre
 from eagre.backend.timing import times_of
 from eagre.bench.shallow_water import initial
 from eagre.contract import Recording
-from eagre.io.behind import Behind
+from eagre.io.behind import BackgroundWriter
 from eagre.stepping.run import Event, run
 
 SETS: dict[str, dict[str, Any]] = {
@@ -97,7 +97,7 @@ class Gauges:
 
     def __init__(self, model: Any, points: list[tuple[int, int]], names: list[str]) -> None:
         self.points, self.names, self.count, self.last = points, names, 0, None
-        self.model, self.behind = model, Behind()
+        self.model, self.behind = model, BackgroundWriter()
 
     def stop(self, model: Any) -> None:
         """By a look."""
@@ -130,7 +130,7 @@ def seconds(model: Any, end: float, way: str, interval: float, count: int) -> tu
     """Of the wall, from the present to an end."""
     gauges = Gauges(model, points_of(model, count), ["surface_elevation", "depth", "speed"])
     follow = gauges.follow if way == "way" else None
-    events = [] if way == "none" else [Event(interval, None, gauges.stop, follow=follow)]
+    events = [] if way == "none" else [Event(interval, None, gauges.stop, start_sampling=follow)]
     began = perf_counter()
     run(model, end, events)
     gauges.behind.close()

@@ -2,7 +2,7 @@
 
 A state holds, for example, the perturbation theta' relative to the ambient atmosphere, or a potential at points whose
 positions depend on the depth. The same numbers describe another flow if the ambient atmosphere or the depth differs.
-A state therefore includes its reference data, and `check_basis` compares them with the data of the model.
+A state therefore includes its reference data, and `check_references` compares them with the data of the model.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 
 from eagre.errors import InputError
 
-ALIKE = 1e-9  # relative to the maximum; differences between processors are smaller
+TOLERANCE = 1e-9  # relative to the maximum; differences between processors are smaller
 
 
 @dataclass(frozen=True)
-class Basis:
+class RestartReference:
     """Reference data that a saved state depends on.
 
     Parameters
@@ -32,7 +32,7 @@ class Basis:
         Unit of `values`.
     fix : str
         Source of the data, for error messages: "theta in [atmosphere] of the run that wrote it".
-    words : tuple of str
+    labels : tuple of str
         Names of the values 0, 1, ... of a categorical quantity; empty for other quantities.
     """
 
@@ -40,51 +40,51 @@ class Basis:
     values: Any
     unit: str
     fix: str
-    words: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
 
-    def told(self, value: float) -> str:
+    def describe(self, value: float) -> str:
         """Return a description with a value."""
-        if self.words:
-            return f'{self.what} = "{self.words[int(value)]}"'
+        if self.labels:
+            return f'{self.what} = "{self.labels[int(value)]}"'
         return f"{self.what} of {value:.10g} {self.unit}".rstrip()
 
 
-def basis_state(parts: Mapping[str, Basis]) -> dict[str, np.ndarray]:
+def reference_values(references: Mapping[str, RestartReference]) -> dict[str, np.ndarray]:
     """Return the reference data as arrays, for a saved state."""
-    return {name: np.asarray(part.values, np.float64) for name, part in parts.items()}
+    return {name: np.asarray(reference.values, np.float64) for name, reference in references.items()}
 
 
-def check_basis(state: Mapping[str, np.ndarray], parts: Mapping[str, Basis]) -> None:
+def check_references(state: Mapping[str, np.ndarray], references: Mapping[str, RestartReference]) -> None:
     """Raise `InputError` if the reference data of a state differ from the model's; missing data are not checked."""
-    own = basis_state(parts)
-    for name, part in parts.items():
-        theirs, ours = np.asarray(state.get(name, own[name])), own[name]
-        if theirs.shape != ours.shape:
-            got, allowed = (_many(part, values) for values in (theirs, ours))
-            raise _differs(part, got, allowed)
-        apart = np.abs(theirs - ours)
-        if apart.size and not apart.max() <= ALIKE * np.abs(ours).max():
-            at = np.unravel_index(int(np.argmax(np.nan_to_num(apart, nan=np.inf))), apart.shape)
-            place = f" at point {', '.join(str(int(n)) for n in at)}" if at else ""
-            got, allowed = (f"{part.told(values[at])}{place}" for values in (theirs, ours))
-            raise _differs(part, got, allowed)
+    model_values = reference_values(references)
+    for name, reference in references.items():
+        state_value, model_value = np.asarray(state.get(name, model_values[name])), model_values[name]
+        if state_value.shape != model_value.shape:
+            got, allowed = (_many(reference, values) for values in (state_value, model_value))
+            raise _differs(reference, got, allowed)
+        apart = np.abs(state_value - model_value)
+        if apart.size and not apart.max() <= TOLERANCE * np.abs(model_value).max():
+            index = np.unravel_index(int(np.argmax(np.nan_to_num(apart, nan=np.inf))), apart.shape)
+            position = f" at point {', '.join(str(int(n)) for n in index)}" if index else ""
+            got, allowed = (f"{reference.describe(values[index])}{position}" for values in (state_value, model_value))
+            raise _differs(reference, got, allowed)
 
 
-def bed_basis(bed: np.ndarray) -> dict[str, Basis]:
+def bed_references(bed: np.ndarray) -> dict[str, RestartReference]:
     """Return the means of the bed over rows and over columns, m, as reference data."""
     fix = "the bed of the run that wrote the state; with another bed, start a run with surface_elevation in [initial]"
     means = zip(("rows", "columns"), (bed.mean(axis=1), bed.mean(axis=0)), strict=True)
-    return {f"bed_{name}": Basis(f"mean bed of {name}", values, "m", fix) for name, values in means}
+    return {f"bed_{name}": RestartReference(f"mean bed of {name}", values, "m", fix) for name, values in means}
 
 
-def _differs(part: Basis, got: str, allowed: str) -> InputError:
+def _differs(reference: RestartReference, got: str, allowed: str) -> InputError:
     """Return the error for a state with other reference data than the model."""
-    problem = f"The {part.what} differs between the state and the model."
-    return InputError(f"a state with {got}", allowed=f"{allowed}, as in the model", fix=part.fix, problem=problem)
+    problem = f"The {reference.what} differs between the state and the model."
+    return InputError(f"a state with {got}", allowed=f"{allowed}, as in the model", fix=reference.fix, problem=problem)
 
 
-def _many(part: Basis, values: np.ndarray) -> str:
+def _many(reference: RestartReference, values: np.ndarray) -> str:
     """Return a description of the number of values and their maximum."""
     if values.size == 0:
-        return part.told(0.0)
-    return f"{part.what} at {values.size} points, up to {values.max():g} {part.unit}"
+        return reference.describe(0.0)
+    return f"{reference.what} at {values.size} points, up to {values.max():g} {reference.unit}"

@@ -13,9 +13,9 @@ import numpy as np
 from eagre.backend.device import Device, check_precision
 from eagre.backend.group import Group
 from eagre.backend.memory import check_host_memory
-from eagre.basis import Basis, basis_state, check_basis
+from eagre.basis import RestartReference, check_references, reference_values
 from eagre.errors import InputError, MemoryNeededError
-from eagre.given import own_array
+from eagre.given import array_copy
 from eagre.grid import Grid, centre_bed
 from eagre.names import unknown_field
 from eagre.plausible import check_plausible
@@ -25,13 +25,13 @@ HOST_WORDS = 6  # double-precision values per cell during model set-up: bed, ini
 
 
 def check_memory(
-    grid: Grid, device: Device | Group, precision: str, words: int = DEVICE_WORDS, padding: tuple[int, int] = (5, 5)
+    grid: Grid, device: Device | Group, precision: str, arrays: int = DEVICE_WORDS, padding: tuple[int, int] = (5, 5)
 ) -> None:
     """Raise `MemoryNeededError` if a model on `grid` does not fit the device, or its input data do not fit the host.
 
-    words : number of device arrays of the model; padding : additional rows and columns of these arrays.
+    arrays : number of device arrays of the model; padding : additional rows and columns of these arrays.
     """
-    needed = words * (grid.ny + padding[0]) * (grid.nx + padding[1]) * np.dtype(check_precision(precision)).itemsize
+    needed = arrays * (grid.ny + padding[0]) * (grid.nx + padding[1]) * np.dtype(check_precision(precision)).itemsize
     if device.kind == "cuda" and needed > device.free_memory():
         raise MemoryNeededError(needed, device.free_memory(), str(device))
     check_input_memory(grid, needed if device.kind == "cpu" else 0)
@@ -71,17 +71,17 @@ def checked_count(name: str, value: Any, low: int, high: int) -> int:
 
 def _wrong_shape(name: str, shape: tuple[int, ...], grid: Grid, location: str) -> InputError:
     """Return the error for an array of wrong shape, with a correction for cell-centred or transposed arrays."""
-    wanted = grid.shape_of(location)
+    expected = grid.shape_of(location)
     where = "cell corners, (ny + 1, nx + 1)" if location == "corner" else "cells, (ny, nx)"
     fix = ""
     if shape == grid.shape and location == "corner":
         dem = "eagre.io.Dem(values, grid.x0, grid.y0, grid.dx, grid.dy)"
         fix = f"eagre.io.dem_to_corners({dem}, grid)  # values at cell centres"
-    elif shape == wanted[::-1]:
+    elif shape == expected[::-1]:
         fix = f"{name} = {name}.T  # values are in the order (x, y)"
     return InputError(
         f"{name} of shape {shape}",
-        allowed=f"a number, or shape {wanted}: values at {where}",
+        allowed=f"a number, or shape {expected}: values at {where}",
         fix=fix,
         problem=f"The shape of {name} does not match the grid.",
     )
@@ -100,7 +100,7 @@ def checked_field(
         For a wrong shape, or values that are not finite, below `low` or implausible. The message names a cell.
     """
     shape = grid.shape_of(location)
-    array = own_array(name, value)
+    array = array_copy(name, value)
     if array.ndim == 0:
         array = np.full(shape, float(array))
     if array.shape != shape:
@@ -121,40 +121,44 @@ def checked_field(
     return array
 
 
-def check_until(until: float, now: float) -> None:
-    """Raise `InputError` if a target time is not a number or precedes the current model time `now`, s."""
-    if not isinstance(until, Real) or not now <= until < math.inf:
+def check_until(until: float, time: float) -> None:
+    """Raise `InputError` if a target time is not a number or precedes the current model time `time`, s."""
+    if not isinstance(until, Real) or not time <= until < math.inf:
         got = f"{float(until):g} s" if isinstance(until, Real) else repr(until)
-        allowed = f"a number, {now:g} s (the current model time) or later"
-        raise InputError(f"until = {got}", allowed=allowed, fix=f"until = {now + 60.0:g}")
+        allowed = f"a number, {time:g} s (the current model time) or later"
+        raise InputError(f"until = {got}", allowed=allowed, fix=f"until = {time + 60.0:g}")
 
 
 _GRID = ("nx", "ny", "dx", "dy", "x0", "y0")
 
 
-def grid_state(grid: Grid, parts: Mapping[str, Basis] | None = None) -> dict[str, np.ndarray]:
+def grid_state(grid: Grid, references: Mapping[str, RestartReference] | None = None) -> dict[str, np.ndarray]:
     """Return the grid parameters and the reference data, for a saved state."""
-    return {"grid": np.array([getattr(grid, name) for name in _GRID], np.float64)} | basis_state(parts or {})
+    return {"grid": np.array([getattr(grid, name) for name in _GRID], np.float64)} | reference_values(references or {})
 
 
 def check_state(
     state: Mapping[str, np.ndarray], fields: Mapping[str, tuple[int, ...]], grid: Grid, numbers: Sequence[str] = (),
-    parts: Mapping[str, Basis] | None = None,
+    references: Mapping[str, RestartReference] | None = None,
 ) -> None:  # fmt: skip
     """Raise `InputError` for a state of another model kind, grid or reference data, or with values that are not finite.
 
-    fields : shapes by name; numbers : names of required entries of any shape; parts : see `eagre.basis`.
+    fields : shapes by name; numbers : names of required entries of any shape; references : see `eagre.basis`.
     """
     for name in (*fields, *numbers):
-        found = np.shape(state[name]) if name in state else None
-        shape = tuple(fields.get(name, found or ()))
+        actual_shape = np.shape(state[name]) if name in state else None
+        shape = tuple(fields.get(name, actual_shape or ()))
         more = f", {name} of shape {shape}" if name in fields else ""
-        if found != shape:
+        if actual_shape != shape:
             raise InputError(
-                f"a state with {name} of shape {found}" if found is not None else f"a state without {name}",
+                f"a state with {name} of shape {actual_shape}"
+                if actual_shape is not None
+                else f"a state without {name}",
                 allowed=f"the state of a model of the same kind and grid{more}",
                 fix="model.restore(read_restart(path, model))",
-                problem=f"The state has no {name}." if found is None else f"The state has {name} of another shape.",
+                problem=f"The state has no {name}."
+                if actual_shape is None
+                else f"The state has {name} of another shape.",
             )
         if np.asarray(state[name]).dtype.kind not in "biuf":
             raise InputError(
@@ -166,13 +170,13 @@ def check_state(
                 f"a state with {name} that is not finite", allowed="finite numbers",
                 problem=f"The field {name} of the state contains NaN or infinity.",
             )  # fmt: skip
-    for key, theirs, ours in zip(_GRID, state.get("grid", ()), grid_state(grid)["grid"], strict=False):
-        if theirs != ours:
+    for key, state_value, model_value in zip(_GRID, state.get("grid", ()), grid_state(grid)["grid"], strict=False):
+        if state_value != model_value:
             raise InputError(
-                f"a state of a grid with {key} = {theirs:g}", allowed=f"{key} = {ours:g}, as in the model",
+                f"a state of a grid with {key} = {state_value:g}", allowed=f"{key} = {model_value:g}, as in the model",
                 problem=f"The grid of the state differs from the grid of the model in {key}.",
             )  # fmt: skip
-    check_basis(state, parts or {})
+    check_references(state, references or {})
 
 
 def check_sample(

@@ -26,14 +26,14 @@ Batch = Callable[[], dict[str, np.ndarray]]
 class Recording(NamedTuple):
     """Request for values that a model samples during `advance`.
 
-    names, points : names of fields, and cells (j, i). instants : sample times; time steps end at each of them.
+    names, points : names of fields, and cells (j, i). sample_times : sample times; time steps end at each of them.
     take : callback; `advance` calls it with ascending times, s, and a function that returns their values. This function
     may be called from any thread until the next call of `take` has returned.
     """
 
     names: Sequence[str]
     points: Sequence[tuple[int, int]]
-    instants: SampleTimes
+    sample_times: SampleTimes
     take: Callable[[np.ndarray, Batch], None]
 
 

@@ -30,7 +30,7 @@ INFLOW = math.radians(20.0)
 PEAK = np.linspace(0.2, 1.0, 801)  # distances from the centre, divided by R, where the maximum wind is searched
 STEPS_A_RADIUS = 6.0  # records per time in which the centre moves by the radius of maximum wind
 NODES_A_RADIUS = 8.0
-MOST_RECORDS = 100_000
+MAX_RECORDS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class Track:
     outer_radius: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        for field in self._given():
+        for field in self._given_fields():
             values = np.array(getattr(self, field.name), np.float64)
             if values.ndim != 1 or values.shape != np.shape(self.times) or not np.isfinite(values).all():
                 raise InputError(
@@ -94,7 +94,7 @@ class Track:
                 problem="The track must stay in one hemisphere, between 60 degrees south and 60 degrees north.",
             )  # fmt: skip
 
-    def _given(self) -> list[Field[Any]]:
+    def _given_fields(self) -> list[Field[Any]]:
         return [one for one in fields(self) if getattr(self, one.name) is not None]
 
     def _check_outer(self, wind: np.ndarray, radius: np.ndarray) -> None:
@@ -113,58 +113,60 @@ class Track:
 
     def at(self, time: float) -> dict[str, float]:
         """Return all values at a time, s, interpolated linearly."""
-        found = {one.name: float(np.interp(time, self.times, getattr(self, one.name))) for one in self._given()[1:]}
+        values = {
+            one.name: float(np.interp(time, self.times, getattr(self, one.name))) for one in self._given_fields()[1:]
+        }
         k = int(np.clip(np.searchsorted(self.times, time, side="right") - 1, 0, self.times.size - 2))
         step = self.times[k + 1] - self.times[k]
-        return found | {"u": (self.x[k + 1] - self.x[k]) / step, "v": (self.y[k + 1] - self.y[k]) / step}
+        return values | {"u": (self.x[k + 1] - self.x[k]) / step, "v": (self.y[k + 1] - self.y[k]) / step}
 
     def instants(self) -> np.ndarray:
         """Return the record times, s: the times of the track, refined by the displacement of the centre."""
         way = np.hypot(np.diff(self.x), np.diff(self.y)) / np.minimum(self.radius[1:], self.radius[:-1])
         counts = np.maximum(1, np.ceil(STEPS_A_RADIUS * way)).astype(int)
-        if counts.sum() > MOST_RECORDS:
+        if counts.sum() > MAX_RECORDS:
             got, problem = f"a track of {counts.sum()} records", "The track needs too many records."
-            raise InputError(got, allowed=f"up to {MOST_RECORDS}", problem=problem)
-        pieces = zip(self.times[:-1], self.times[1:], counts, strict=True)
-        return np.concatenate([*(np.linspace(a, b, n, endpoint=False) for a, b, n in pieces), self.times[-1:]])
+            raise InputError(got, allowed=f"up to {MAX_RECORDS}", problem=problem)
+        segments = zip(self.times[:-1], self.times[1:], counts, strict=True)
+        return np.concatenate([*(np.linspace(a, b, n, endpoint=False) for a, b, n in segments), self.times[-1:]])
 
 
-def wind_of_1980(r: np.ndarray, largest: float, deficit: float, storm: dict[str, float]) -> tuple[np.ndarray, float]:
+def wind_of_1980(r: np.ndarray, max_wind: float, deficit: float, storm: dict[str, float]) -> tuple[np.ndarray, float]:
     """Return the 10 m wind without translation, m s-1, at distances r, m, and the shape parameter B (Holland 1980).
 
     B = V (V + R |f|) rho e / (p_n - p_c) puts the maximum wind at R. The gradient wind above the boundary layer is
     sqrt(B (p_n - p_c) / rho (R/r)^B exp(-(R/r)^B) + (r f / 2)^2) - r |f| / 2; the 10 m wind is 0.9 times this wind.
     The profile is scaled to the maximum V, which differs where B is clipped or R |f| is not small.
 
-    largest : maximum wind V; deficit : p_n - p_c, Pa.
+    max_wind : maximum wind V; deficit : p_n - p_c, Pa.
     """
     f = abs(2.0 * EARTH_ROTATION * math.sin(math.radians(storm["latitude"])))
-    above = largest / TO_SURFACE
+    above = max_wind / TO_SURFACE
     shape = _shape_of(above * (above + storm["radius"] * f), deficit, SHAPES)
 
     def gradient(distance: np.ndarray) -> np.ndarray:
         power, turning = (storm["radius"] / distance) ** shape, 0.5 * distance * f
         return np.sqrt(shape * deficit / AIR_DENSITY * power * np.exp(-power) + turning**2) - turning
 
-    return largest / gradient(storm["radius"] * PEAK).max() * gradient(r), shape
+    return max_wind / gradient(storm["radius"] * PEAK).max() * gradient(r), shape
 
 
-def wind_of_2010(r: np.ndarray, largest: float, deficit: float, storm: dict[str, float]) -> tuple[np.ndarray, float]:
+def wind_of_2010(r: np.ndarray, max_wind: float, deficit: float, storm: dict[str, float]) -> tuple[np.ndarray, float]:
     """As `wind_of_1980`, through a second wind outside (Holland and others 2010).
 
     V = V_m ((R/r)^b exp(1 - (R/r)^b))^x (their equation 6) with b = V_m^2 rho e / (p_n - p_c) (7) of winds at the
     surface; x is 1/2 to R and from there on linear in r to x_n at r_n, so that V is V_n there (10). Beyond it x stays.
     """
-    shape = _shape_of(largest**2, deficit, (TO_SURFACE**2 * SHAPES[0], TO_SURFACE**2 * SHAPES[1]))
+    shape = _shape_of(max_wind**2, deficit, (TO_SURFACE**2 * SHAPES[0], TO_SURFACE**2 * SHAPES[1]))
     radius, outer = storm["radius"], storm["outer_radius"]
 
     def logarithm(distance: Any) -> Any:
         power = (radius / distance) ** shape
         return np.log(power) + 1.0 - power
 
-    last = math.log(storm["outer_wind"] / largest) / float(logarithm(outer))
+    last = math.log(storm["outer_wind"] / max_wind) / float(logarithm(outer))
     exponent = 0.5 + (last - 0.5) * np.clip((r - radius) / (outer - radius), 0.0, 1.0)
-    return largest * np.exp(exponent * logarithm(r)), shape
+    return max_wind * np.exp(exponent * logarithm(r)), shape
 
 
 def _shape_of(squared: float, deficit: float, bounds: tuple[float, float]) -> float:
@@ -255,17 +257,17 @@ def cyclone_fields(
             problem=f"The profile {profile} requires an outer wind.",
         )  # fmt: skip
     nodes = NodeGrid.within(grid, float(track.radius.min()) / NODES_A_RADIUS)
-    instants = RecordTimeAxis(track.instants(), name)
+    record_times = RecordTimeAxis(track.instants(), name)
     x, y = np.meshgrid(*nodes.points(grid))
 
-    def made(part: int, what: str, quantity: str) -> TimeVaryingField:
+    def field_of(index: int, what: str, quantity: str) -> TimeVaryingField:
         def read(k: int) -> np.ndarray:
-            storm = track.at(float(instants.times[k]))
-            return holland(x - storm["x"], y - storm["y"], storm, ambient, profile)[part]
+            storm = track.at(float(record_times.times[k]))
+            return holland(x - storm["x"], y - storm["y"], storm, ambient, profile)[index]
 
         known = QUANTITIES[quantity]
-        return TimeVaryingField(instants, nodes, read, what, known.maximum, known.unit, quantity)
+        return TimeVaryingField(record_times, nodes, read, what, known.maximum, known.unit, quantity)
 
-    parts = (("wind along x", "wind"), ("wind along y", "wind"), ("pressure", "air_pressure"))
-    wind_x, wind_y, pressure = (made(n, *part) for n, part in enumerate(parts))
+    quantities = (("wind along x", "wind"), ("wind along y", "wind"), ("pressure", "air_pressure"))
+    wind_x, wind_y, pressure = (field_of(n, *quantity_names) for n, quantity_names in enumerate(quantities))
     return wind_x, wind_y, pressure

@@ -31,11 +31,11 @@ class Decomposition:
 
     Parameters
     ----------
-    cuts : tuple of tuples of int
+    block_starts : tuple of tuples of int
         For each axis, the outermost first: first cell of each block, and the total number of cells.
     halo : tuple of int
         For each axis, width of the halo at a subdomain interface, cells.
-    before : tuple of int
+    leading : tuple of int
         For each axis, number of array elements before the first cell of a subdomain.
     overlap : bool
         Whether the first cell of the arrays is the first cell held (True) or the first cell owned (False).
@@ -43,28 +43,28 @@ class Decomposition:
         For each axis, whether the first block is the neighbour of the last.
     padded : bool
         Whether regions include the padding of the array along axes that are not decomposed; rows are then contiguous.
-    behind : tuple of int
+    trailing : tuple of int
         For each axis, additional halo cells after a subdomain, where available: grids that are coarsened by two need
         odd numbers.
     """
 
-    cuts: tuple[tuple[int, ...], ...]
+    block_starts: tuple[tuple[int, ...], ...]
     halo: tuple[int, ...]
-    before: tuple[int, ...]
+    leading: tuple[int, ...]
     overlap: bool = False
     periodic: tuple[bool, ...] = ()
     padded: bool = True
-    behind: tuple[int, ...] = ()
+    trailing: tuple[int, ...] = ()
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Number of cells of the grid along each axis."""
-        return tuple(ends[-1] for ends in self.cuts)
+        return tuple(ends[-1] for ends in self.block_starts)
 
     @property
     def blocks(self) -> tuple[int, ...]:
         """Number of blocks along each axis."""
-        return tuple(len(ends) - 1 for ends in self.cuts)
+        return tuple(len(ends) - 1 for ends in self.block_starts)
 
     @cached_property
     def count(self) -> int:
@@ -75,45 +75,45 @@ class Decomposition:
         """Return whether an axis is periodic."""
         return bool(self.periodic) and self.periodic[axis]
 
-    def own(self, rank: int, location: str = "centre") -> tuple[Range, ...]:
+    def owned(self, rank: int, location: str = "centre") -> tuple[Range, ...]:
         """Return the range of cells owned along each axis; a shared face belongs to the subdomain after it."""
         ranges = []
-        for axis, place in enumerate(np.unravel_index(rank, self.blocks)):
-            ends = self.cuts[axis]
-            last = int(place + 2 == len(ends) and self._extra(axis, location))
-            ranges.append((ends[place], ends[place + 1] + last))
+        for axis, block in enumerate(np.unravel_index(rank, self.blocks)):
+            ends = self.block_starts[axis]
+            last = int(block + 2 == len(ends) and self._extra(axis, location))
+            ranges.append((ends[block], ends[block + 1] + last))
         return tuple(ranges)
 
     def held(self, rank: int, location: str = "centre") -> tuple[Range, ...]:
         """Return the range of cells held, including the halo, along each axis."""
         ranges = []
-        for axis, (first, last) in enumerate(self.own(rank)):
-            cut, wraps = self.blocks[axis] > 1, self.is_periodic(axis)
-            halo, size = (self.halo[axis] if cut else 0), self.shape[axis]
-            low, high = first - halo, last + halo + (self.behind[axis] if cut and self.behind else 0)
-            if not wraps:
+        for axis, (first, last) in enumerate(self.owned(rank)):
+            decomposed, periodic = self.blocks[axis] > 1, self.is_periodic(axis)
+            halo, size = (self.halo[axis] if decomposed else 0), self.shape[axis]
+            low, high = first - halo, last + halo + (self.trailing[axis] if decomposed and self.trailing else 0)
+            if not periodic:
                 low, high = max(low, 0), min(high, size)
             ranges.append((low, high + self._extra(axis, location)))
         return tuple(ranges)
 
     def region(self, rank: int, ranges: Sequence[Range]) -> tuple[Any, ...]:
         """Return the index into a subdomain array for global cells; axes before the grid axes are not sliced."""
-        starts = [first for first, _ in (self.held(rank) if self.overlap else self.own(rank))]
-        found: list[Any] = [...]
-        for axis, ((first, last), start, before) in enumerate(zip(ranges, starts, self.before, strict=True)):
+        starts = [first for first, _ in (self.held(rank) if self.overlap else self.owned(rank))]
+        index: list[Any] = [...]
+        for axis, ((first, last), start, leading) in enumerate(zip(ranges, starts, self.leading, strict=True)):
             whole = self.padded and self.blocks[axis] == 1
-            found.append(slice(None) if whole else slice(first - start + before, last - start + before))
-        return tuple(found)
+            index.append(slice(None) if whole else slice(first - start + leading, last - start + leading))
+        return tuple(index)
 
     def messages(self, fields: Mapping[str, str], targets: Iterable[int] | None = None) -> list[Message]:
         """Return the halo exchange messages of `fields` (locations by name), ordered by target, source and field."""
-        found = []
+        messages = []
         for target in range(self.count) if targets is None else targets:
             for source in range(self.count):
                 for shift in self._shifts(target == source):
                     for field, location in fields.items():
-                        found += self._messages(field, location, source, target, shift)
-        return found
+                        messages += self._messages(field, location, source, target, shift)
+        return messages
 
     def _shifts(self, same: bool) -> list[tuple[int, ...]]:
         """Return the shifts of a source in cells: multiples of the period along decomposed periodic axes."""
@@ -126,7 +126,7 @@ class Decomposition:
     def _messages(self, field: str, location: str, source: int, target: int, shift: tuple[int, ...]) -> list[Message]:
         here, there = [], []
         for (low, high), (first, last), move in zip(
-            self.held(target, location), self.own(source, location), shift, strict=True
+            self.held(target, location), self.owned(source, location), shift, strict=True
         ):
             low, high = max(low, first + move), min(high, last + move)
             if low >= high:
@@ -136,7 +136,7 @@ class Decomposition:
         return [Message(field, source, target, self.region(source, there), self.region(target, here))]
 
     def _extra(self, axis: int, location: str) -> bool:
-        return axis - len(self.cuts) in STAGGERED[location] and not self.is_periodic(axis)
+        return axis - len(self.block_starts) in STAGGERED[location] and not self.is_periodic(axis)
 
     # -- host arrays --------------------------------------------------------------------------------
 
@@ -149,29 +149,29 @@ class Decomposition:
             values = values.take(range(*one), axis=axis - len(held), mode="wrap")
         return values
 
-    def gather(self, parts: Sequence[np.ndarray], location: str = "centre") -> np.ndarray:
+    def gather(self, subdomains: Sequence[np.ndarray], location: str = "centre") -> np.ndarray:
         """Return a global field from the cells that each subdomain owns."""
         sizes = [size + self._extra(axis, location) for axis, size in enumerate(self.shape)]
-        whole = np.empty((*parts[0].shape[: -len(sizes)], *sizes), parts[0].dtype)
-        for rank, part in enumerate(parts):
-            whole[(..., *(slice(*one) for one in self.own(rank, location)))] = part
+        whole = np.empty((*subdomains[0].shape[: -len(sizes)], *sizes), subdomains[0].dtype)
+        for rank, subdomain in enumerate(subdomains):
+            whole[(..., *(slice(*one) for one in self.owned(rank, location)))] = subdomain
         return whole
 
-    def own_part(self, rank: int, array: np.ndarray, location: str = "centre") -> np.ndarray:
+    def owned_cells(self, rank: int, array: np.ndarray, location: str = "centre") -> np.ndarray:
         """Return the owned cells of a field from a host copy of a subdomain array."""
-        starts = [first for first, _ in (self.held(rank) if self.overlap else self.own(rank))]
-        places = zip(self.own(rank, location), starts, self.before, strict=True)
-        return array[(..., *(slice(first - start + k, last - start + k) for (first, last), start, k in places))]
+        starts = [first for first, _ in (self.held(rank) if self.overlap else self.owned(rank))]
+        ranges = zip(self.owned(rank, location), starts, self.leading, strict=True)
+        return array[(..., *(slice(first - start + k, last - start + k) for (first, last), start, k in ranges))]
 
 
 def bands(rows: int, columns: int, heights: Sequence[int], **options: Any) -> Decomposition:
-    """Return row slabs from south to north; options: halo and before along y and x, and others of `Decomposition`."""
+    """Return row slabs from south to north; options: halo and leading along y and x, and others of `Decomposition`."""
     return Decomposition(((0, *np.cumsum(heights).tolist()), (0, columns)), **options)
 
 
 def equal_parts(cells: int, count: int) -> list[int]:
     """Return `count` parts of `cells` that differ by at most one; larger parts come first."""
-    return [cells // count + (part < cells % count) for part in range(count)]
+    return [cells // count + (rank < cells % count) for rank in range(count)]
 
 
 def total(values: Sequence[float]) -> float:
@@ -184,17 +184,17 @@ def extreme(values: Sequence[float], of: Callable[[Sequence[float]], float] = ma
     return float("nan") if np.isnan(values).any() else of(values)
 
 
-def check_thickness(group: Group, cells: int, least: int, what: str, allowed: str) -> None:
-    """Raise `InputError` unless each device of a group gets at least `least` cells along the decomposed axis.
+def check_thickness(group: Group, cells: int, min_cells: int, what: str, allowed: str) -> None:
+    """Raise `InputError` unless each device of a group gets at least `min_cells` cells along the decomposed axis.
 
     what : description of the cells, for the message; allowed : alternatives, for the message.
     """
     count = len(group.devices)
-    if cells // count < least:
-        most = cells // least
+    if cells // count < min_cells:
+        max_devices = cells // min_cells
         raise InputError(
             f"{count} devices for {cells} {what}",
-            allowed=f"{f'up to {most} devices' if most > 1 else 'one device'}: {allowed}",
+            allowed=f"{f'up to {max_devices} devices' if max_devices > 1 else 'one device'}: {allowed}",
             fix=f'device = "{group.kind}"',
             problem="The domain is too small for this number of devices.",
         )
@@ -203,8 +203,8 @@ def check_thickness(group: Group, cells: int, least: int, what: str, allowed: st
 def check_memory_of_each(group: Group, needed: Sequence[int]) -> None:
     """Raise `MemoryNeededError` unless the memory needed by each subdomain, bytes, fits its device."""
     by_device: dict[Device, int] = {}
-    for member, part in zip(group.devices, needed, strict=True):
-        by_device[member] = by_device.get(member, 0) + part
-    for member, whole in by_device.items():
-        if whole > member.free_memory():
-            raise MemoryNeededError(whole, member.free_memory(), str(member))
+    for device, size in zip(group.devices, needed, strict=True):
+        by_device[device] = by_device.get(device, 0) + size
+    for device, whole in by_device.items():
+        if whole > device.free_memory():
+            raise MemoryNeededError(whole, device.free_memory(), str(device))

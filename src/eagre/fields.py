@@ -35,43 +35,43 @@ class Layout:
     ----------
     cells : tuple of int
         (ny, nx) or (nz, ny, nx).
-    before : tuple of int
+    leading : tuple of int
         Number of elements before the first point along each axis; 0 by default.
-    after : tuple of int
-        Minimum number of elements after the last cell along each axis; `before` by default. Fields at faces need 1.
+    trailing : tuple of int
+        Minimum number of elements after the last cell along each axis; `leading` by default. Fields at faces need 1.
     pitch : int
         Row lengths are rounded up to a multiple of this number of elements.
 
     Notes
     -----
-    Point (j, i) of a field at any location is element ``[before[0] + j, before[1] + i]``.
+    Point (j, i) of a field at any location is element ``[leading[0] + j, leading[1] + i]``.
     """
 
     cells: tuple[int, ...]
-    before: tuple[int, ...] = ()
-    after: tuple[int, ...] = ()
+    leading: tuple[int, ...] = ()
+    trailing: tuple[int, ...] = ()
     pitch: int = 1
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of an array, including halos and padding."""
         none = (0,) * len(self.cells)
-        before, after = self.before or none, self.after or self.before or none
-        *rows, length = (n + low + high for n, low, high in zip(self.cells, before, after, strict=True))
+        leading, trailing = self.leading or none, self.trailing or self.leading or none
+        *rows, length = (n + low + high for n, low, high in zip(self.cells, leading, trailing, strict=True))
         return (*rows, -(-length // self.pitch) * self.pitch)
 
     def interior(self, location: str = "centre") -> tuple[Any, ...]:
         """Return the index of the points at a location; other axes are not sliced."""
         points = points_at(location, self.cells)
-        before = self.before or (0,) * len(points)
-        return (..., *(slice(low, low + n) for low, n in zip(before, points, strict=True)))
+        leading = self.leading or (0,) * len(points)
+        return (..., *(slice(low, low + n) for low, n in zip(leading, points, strict=True)))
 
     def padded(self, values: np.ndarray, real: Any, outside: float = 0.0) -> np.ndarray:
         """Return an array of this layout with values at the points of any location and `outside` elsewhere."""
-        before = self.before or (0,) * len(self.cells)
-        own = values.shape[-len(self.cells) :]
+        leading = self.leading or (0,) * len(self.cells)
+        shape = values.shape[-len(self.cells) :]
         array = np.full((*values.shape[: -len(self.cells)], *self.shape), outside, real)
-        array[(..., *(slice(low, low + n) for low, n in zip(before, own, strict=True)))] = values
+        array[(..., *(slice(low, low + n) for low, n in zip(leading, shape, strict=True)))] = values
         return array
 
     def unpadded(self, array: np.ndarray, location: str = "centre") -> np.ndarray:

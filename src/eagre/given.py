@@ -13,7 +13,7 @@ from eagre.errors import InputError
 T = TypeVar("T")
 
 
-def own_array(name: str, values: Any) -> np.ndarray:
+def array_copy(name: str, values: Any) -> np.ndarray:
     """Return a float64, C-contiguous copy of `values`; later changes of the caller's array have no effect.
 
     Raises
@@ -44,7 +44,7 @@ def own_array(name: str, values: Any) -> np.ndarray:
     return np.array(array, dtype=np.float64, order="C")
 
 
-def given_number(name: str, value: Any) -> float:
+def real_number(name: str, value: Any) -> float:
     """Return `value` as a float if it is a number, finite or not; otherwise raise `InputError`."""
     if isinstance(value, Real) and not isinstance(value, bool):
         return float(value)

@@ -84,10 +84,10 @@ class Grid:
         the period: n points have n spacings. A single point represents a strip with the width of the length.
         """
         steps = []
-        for name, count, length, wraps in (("nx", nx, length_x, periodic[0]), ("ny", ny, length_y, periodic[1])):
+        for name, count, length, is_periodic in (("nx", nx, length_x, periodic[0]), ("ny", ny, length_y, periodic[1])):
             if not isinstance(count, (int, np.integer)) or count < 1:
                 raise InputError(f"{name} = {count!r}", allowed="a whole number of points >= 1", fix=f"{name} = 129")
-            steps.append(length / (count if wraps else max(count - 1, 1)))
+            steps.append(length / (count if is_periodic else max(count - 1, 1)))
         dx, dy = steps
         return cls(nx, ny, dx, dy, x0 - 0.5 * dx, y0 - 0.5 * dy)
 

@@ -19,7 +19,7 @@ from eagre.plausible import check_plausible
 from eagre.series import Series
 
 KEPT = 4  # records on the host: two in use, the next one, and one that other devices may still need
-LARGEST_STRIDE = 256
+MAX_STRIDE = 256
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class NodeGrid:
         """Return nodes at most `spacing`, m, apart; one node per cell if cells are larger."""
 
         def step(size: float, cells: int) -> int:
-            most = max(1.0, min(spacing / size, LARGEST_STRIDE, 2.0 * cells))
-            return 1 << int(np.log2(most))
+            max_step = max(1.0, min(spacing / size, MAX_STRIDE, 2.0 * cells))
+            return 1 << int(np.log2(max_step))
 
         return cls(grid.ny, grid.nx, step(grid.dy, grid.ny), step(grid.dx, grid.nx))
 
@@ -62,14 +62,14 @@ class NodeGrid:
         x = grid.x0 + self.step_x * np.arange(columns) * grid.dx
         return x, grid.y0 + self.step_y * np.arange(rows) * grid.dy
 
-    def place(self, axis: int, low: float, count: int) -> tuple[np.ndarray, np.ndarray]:
+    def locate(self, axis: int, low: float, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the preceding node and the fractional position to the next node of `count` points one cell apart.
 
         low : position of the first point, in cells; 0.5 is the centre of the first cell.
         """
-        place = (low + np.arange(count)) / (self.step_y if axis == 0 else self.step_x)
-        node = np.clip(place.astype(int), 0, self.shape[axis] - 2)
-        return node, place - node
+        coordinate = (low + np.arange(count)) / (self.step_y if axis == 0 else self.step_x)
+        node = np.clip(coordinate.astype(int), 0, self.shape[axis] - 2)
+        return node, coordinate - node
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,9 +192,9 @@ class TimeVaryingField:
             )
         if self.quantity:
             check_plausible(self.quantity, values, where, key=self.name)
-        if (largest := float(np.abs(values).max())) > self.most:
+        if (max_value := float(np.abs(values).max())) > self.most:
             raise InputError(
-                f"{where} comes to {largest:g} {self.unit}",
+                f"{where} comes to {max_value:g} {self.unit}",
                 allowed=f"{self.most:g} {self.unit} at most: check the unit in the file",
                 problem=f"The {self.name} exceeds its largest plausible value.",
             )
@@ -213,5 +213,5 @@ class TimeVaryingField:
     def at(self, time: float) -> np.ndarray:
         """Return values on the nodes at `time`, s."""
         k, times = self.instants.first(time), self.instants.times
-        part = min(max((time - times[k]) / (times[k + 1] - times[k]), 0.0), 1.0)
-        return (1.0 - part) * self.record(k) + part * self.record(k + 1)
+        weight = min(max((time - times[k]) / (times[k + 1] - times[k]), 0.0), 1.0)
+        return (1.0 - weight) * self.record(k) + weight * self.record(k + 1)

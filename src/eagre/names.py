@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from eagre.errors import InputError
 
-LEAST_LIKENESS = 0.6  # similarity from 0 (no common letters) to 1 (equal)
+MIN_SIMILARITY = 0.6  # similarity from 0 (no common letters) to 1 (equal)
 SHORTEST_END = 4  # minimum length of a name that is recognised as the end of a longer one
 AXES = ("x", "y", "z")
 WIND = ("u", "v", "w")
@@ -65,9 +65,9 @@ def nearest(word: object, names: Iterable[str]) -> str | None:
     if written not in folded and (renamed := [name for name in RENAMED.get(written, ()) if name in folded]):
         return folded[renamed[0]]
     same_end = [] if written in folded else [name for name in folded if _one_ends_the_other(name, written)]
-    alike = difflib.get_close_matches(written, list(folded), n=1, cutoff=LEAST_LIKENESS)
-    found = same_end if len(same_end) == 1 else alike
-    return folded[found[0]] if found else None
+    similar = difflib.get_close_matches(written, list(folded), n=1, cutoff=MIN_SIMILARITY)
+    matches = same_end if len(same_end) == 1 else similar
+    return folded[matches[0]] if matches else None
 
 
 def did_you_mean(word: object, names: Iterable[str]) -> str:
@@ -92,8 +92,8 @@ def components(name: str, known: Collection[str]) -> list[str]:
 
 def vectors(known: Collection[str]) -> list[str]:
     """Return the names of vectors whose components are in `known`."""
-    found = [name[:-2] for name in known if name.endswith("_x") and f"{name[:-2]}_y" in known]
-    return found + (["velocity"] if {"u", "v"} <= set(known) and "velocity" not in found else [])
+    names = [name[:-2] for name in known if name.endswith("_x") and f"{name[:-2]}_y" in known]
+    return names + (["velocity"] if {"u", "v"} <= set(known) and "velocity" not in names else [])
 
 
 def field_names(names: Sequence[str], known: Collection[str], key: str = "variables") -> list[str]:
@@ -115,12 +115,12 @@ def field_names(names: Sequence[str], known: Collection[str], key: str = "variab
     """
     possible = [*known, *vectors(known)]
     if wrong := [name for name in names if not components(name, known)]:
-        told = " and ".join(f"{json.dumps(name)}{did_you_mean(name, possible)}" for name in wrong)
+        unknown = " and ".join(f"{json.dumps(name)}{did_you_mean(name, possible)}" for name in wrong)
         right = [name if components(name, known) else nearest(name, possible) for name in names]
         listed = list(dict.fromkeys(name for name in right if name)) or possible[:1]
         fix = f"{key} = {json.dumps(listed)}" if listed else ""
         raise InputError(
-            f"{key} with {told}", allowed=", ".join(possible) or "none: there are none", fix=fix,
+            f"{key} with {unknown}", allowed=", ".join(possible) or "none: there are none", fix=fix,
             problem=f"The list {key} contains an unknown field.",
         )  # fmt: skip
     return list(dict.fromkeys(one for name in names for one in components(name, known)))
@@ -128,9 +128,9 @@ def field_names(names: Sequence[str], known: Collection[str], key: str = "variab
 
 def unknown_field(name: object, known: Collection[str]) -> InputError:
     """Return the error for a field that a model does not have, with the closest name or the components of a vector."""
-    parts = components(str(name), known)
-    near = parts[0] if parts else nearest(name, known)
-    hint = f", a vector of {', '.join(parts)}" if parts else did_you_mean(name, known)
+    vector_components = components(str(name), known)
+    near = vector_components[0] if vector_components else nearest(name, known)
+    hint = f", a vector of {', '.join(vector_components)}" if vector_components else did_you_mean(name, known)
     fix, problem = f'"{near}"' if near else "", "The field does not exist."
     return InputError(f"the field {name!r}{hint}", allowed=", ".join(known), fix=fix, problem=problem)
 

@@ -12,7 +12,7 @@ import numpy as np
 from eagre import tides
 from eagre.errors import InputError
 from eagre.fill_values import check_series_fill
-from eagre.given import own_array
+from eagre.given import array_copy
 from eagre.names import nearest
 from eagre.sampling import check_resolved
 
@@ -54,8 +54,8 @@ class Series:
                 fix='Series.from_dates(dates, values, start="2026-01-31")',
                 problem="The times of the series are dates, but seconds are required.",
             )
-        times = own_array(f"{self.name}: times", self.times)
-        values = own_array(f"{self.name}: values", self.values)
+        times = array_copy(f"{self.name}: times", self.times)
+        values = array_copy(f"{self.name}: values", self.values)
         if times.ndim != 1 or times.shape != values.shape or times.size == 0:
             raise InputError(
                 f"{self.name}: times of shape {times.shape} and values of shape {values.shape}",
@@ -208,10 +208,10 @@ class Series:
         1.0
         """
         times = _instants(start, end, every, name, "from_tides(constituents, phases='start', ")
-        wanted = tides.checked(constituents)
-        tides.check_step(wanted, every, name)
+        selected = tides.checked(constituents)
+        tides.check_step(selected, every, name)
         zero, later = _phases(phases, start_date, name)
-        return cls(times, mean + tides.heights(wanted, times + later, zero), name)
+        return cls(times, mean + tides.heights(selected, times + later, zero), name)
 
     @property
     def is_constant(self) -> bool:

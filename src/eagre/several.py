@@ -1,8 +1,8 @@
 """Multi-device execution: arrays decomposed into row slabs, and launches that run on all devices.
 
-`SeveralDevices` implements `Device` for code that only creates arrays and launches: its arrays are `Banded`, and each
-launch is a stage of a `Group` (one list of launches for each device), optionally followed by `BARRIER`. Halo exchange
-is not done here but by the caller, which knows the stencil width (`LocalTransport`).
+`DeviceMesh` implements `Device` for code that only creates arrays and launches: its arrays are `DistributedArray`, and
+each launch is a stage of a `Group` (one list of launches for each device), optionally followed by `BARRIER`. Halo
+exchange is not done here but by the caller, which knows the stencil width (`LocalTransport`).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from eagre.errors import EagreError
 from eagre.layouts.facts import GpuProperties
 
 
-class Banded:
+class DistributedArray:
     """Array distributed over several devices.
 
     Parameters
     ----------
-    parts : sequence of arrays
+    arrays : sequence of arrays
         One per device, including halo rows.
     shape : tuple of int
         Global shape.
@@ -34,25 +34,25 @@ class Banded:
         device has a full copy.
     """
 
-    def __init__(self, parts: Sequence[Any], shape: tuple[int, ...], axis: int | None) -> None:
-        self.parts, self.shape, self.axis = tuple(parts), shape, axis
+    def __init__(self, arrays: Sequence[Any], shape: tuple[int, ...], axis: int | None) -> None:
+        self.parts, self.shape, self.axis = tuple(arrays), shape, axis
 
     @property
     def dtype(self) -> Any:
         """Data type of the elements."""
         return self.parts[0].dtype
 
-    def __getitem__(self, some: slice | int) -> Banded:
+    def __getitem__(self, some: slice | int) -> DistributedArray:
         """Return a slice or an element of the first axis, which must not be the decomposed axis."""
         if self.axis is not None and len(self.shape) <= -self.axis:
             raise EagreError("Rows of a decomposed array cannot be selected.")
-        parts = [part[some] for part in self.parts]
+        arrays = [array_of_device[some] for array_of_device in self.parts]
         if isinstance(some, int):
-            return Banded(parts, self.shape[1:], self.axis)
-        return Banded(parts, (len(range(*some.indices(self.shape[0]))), *self.shape[1:]), self.axis)
+            return DistributedArray(arrays, self.shape[1:], self.axis)
+        return DistributedArray(arrays, (len(range(*some.indices(self.shape[0]))), *self.shape[1:]), self.axis)
 
 
-class SeveralDevices(Device):
+class DeviceMesh(Device):
     """Group of devices, each with a slab of rows.
 
     Parameters
@@ -79,94 +79,101 @@ class SeveralDevices(Device):
         """Return the rows held by a slab, including the halo: the first, and one past the last."""
         return self.rows.held(rank)[0]
 
-    def own(self, rank: int) -> slice:
+    def owned(self, rank: int) -> slice:
         """Return the global rows owned by a slab."""
-        return slice(*self.rows.own(rank)[0])
+        return slice(*self.rows.owned(rank)[0])
 
     def inside(self, rank: int) -> slice:
         """Return the slice of the owned rows within the rows held."""
-        (low, high), first = self.rows.own(rank)[0], self.held(rank)[0]
+        (low, high), first = self.rows.owned(rank)[0], self.held(rank)[0]
         return slice(low - first, high - first)
 
-    def cut(self, values: np.ndarray, rank: int, axis: int = -2) -> np.ndarray:
+    def local_values(self, values: np.ndarray, rank: int, axis: int = -2) -> np.ndarray:
         """Return the part of host values that a slab holds, for rows along an axis."""
         return values.take(range(*self.held(rank)), axis=axis, mode="wrap")
 
-    def array(self, values: np.ndarray) -> Banded:
+    def array(self, values: np.ndarray) -> DistributedArray:
         """Return a copy of the values on each device."""
-        return Banded([member.array(values) for member in self.devices], values.shape, None)
+        return DistributedArray([device.array(values) for device in self.devices], values.shape, None)
 
-    def zeros(self, shape: tuple[int, ...], dtype: Any) -> Banded:
+    def zeros(self, shape: tuple[int, ...], dtype: Any) -> DistributedArray:
         """Return an array of zeros on each device."""
-        return Banded([member.zeros(shape, dtype) for member in self.devices], shape, None)
+        return DistributedArray([device.zeros(shape, dtype) for device in self.devices], shape, None)
 
-    def field_zeros(self, shape: tuple[int, ...], dtype: Any) -> Banded:
+    def field_zeros(self, shape: tuple[int, ...], dtype: Any) -> DistributedArray:
         """Return decomposed fields of zeros, (.., ny, nx)."""
-        parts = []
-        for rank, member in enumerate(self.devices):
+        arrays = []
+        for rank, device in enumerate(self.devices):
             low, high = self.held(rank)
-            parts.append(member.zeros((*shape[:-2], high - low, shape[-1]), dtype))
-        return Banded(parts, shape, -2)
+            arrays.append(device.zeros((*shape[:-2], high - low, shape[-1]), dtype))
+        return DistributedArray(arrays, shape, -2)
 
-    def field(self, values: np.ndarray, axis: int = -2) -> Banded:
+    def field(self, values: np.ndarray, axis: int = -2) -> DistributedArray:
         """Return a decomposed copy of host values with rows along an axis."""
-        parts = [member.array(self.cut(values, rank, axis)) for rank, member in enumerate(self.devices)]
-        return Banded(parts, values.shape, axis)
+        arrays = [device.array(self.local_values(values, rank, axis)) for rank, device in enumerate(self.devices)]
+        return DistributedArray(arrays, values.shape, axis)
 
-    def own_rows(self, values: np.ndarray) -> Banded:
+    def distributed_rows(self, values: np.ndarray) -> DistributedArray:
         """Return values per row, (ny,), on each device, with 0 in the halo rows."""
-        parts = []
-        for rank, member in enumerate(self.devices):
+        arrays = []
+        for rank, device in enumerate(self.devices):
             low, high = self.held(rank)
-            own = np.zeros(high - low, values.dtype)
-            own[self.inside(rank)] = values[self.own(rank)]
-            parts.append(member.array(own))
-        return Banded(parts, values.shape, -1)
+            local = np.zeros(high - low, values.dtype)
+            local[self.inside(rank)] = values[self.owned(rank)]
+            arrays.append(device.array(local))
+        return DistributedArray(arrays, values.shape, -1)
 
-    def add_up(self, sums: Banded) -> None:
+    def add_up(self, sums: DistributedArray) -> None:
         """Replace replicated arrays by their sum over all devices."""
-        found = [member.host(part) for member, part in zip(self.devices, sums.parts, strict=True)]
-        self.fill(sums, sum(found[1:], found[0]))
+        hosts = [device.host(array_of_device) for device, array_of_device in zip(self.devices, sums.parts, strict=True)]
+        self.fill(sums, sum(hosts[1:], hosts[0]))
 
     def host(self, array: Any) -> np.ndarray:
-        if not isinstance(array, Banded):
+        if not isinstance(array, DistributedArray):
             return self.group.host(array)
         if array.axis is None:
             return self.devices[0].host(array.parts[0])
         whole = np.empty(array.shape, array.dtype)
-        behind = (slice(None),) * (-1 - array.axis)
-        for rank, (member, part) in enumerate(zip(self.devices, array.parts, strict=True)):
-            whole[(..., self.own(rank), *behind)] = member.host(part)[(..., self.inside(rank), *behind)]
+        trailing = (slice(None),) * (-1 - array.axis)
+        for rank, (device, array_of_device) in enumerate(zip(self.devices, array.parts, strict=True)):
+            whole[(..., self.owned(rank), *trailing)] = device.host(array_of_device)[
+                (..., self.inside(rank), *trailing)
+            ]
         return whole
 
-    def fill(self, array: Banded, values: np.ndarray) -> None:
-        for rank, (member, part) in enumerate(zip(self.devices, array.parts, strict=True)):
-            member.fill(part, values if array.axis is None else self.cut(values, rank, array.axis))
+    def fill(self, array: DistributedArray, values: np.ndarray) -> None:
+        for rank, (device, array_of_device) in enumerate(zip(self.devices, array.parts, strict=True)):
+            device.fill(array_of_device, values if array.axis is None else self.local_values(values, rank, array.axis))
 
-    def sample(self, array: Banded, *indices: np.ndarray) -> np.ndarray:
+    def sample(self, array: DistributedArray, *indices: np.ndarray) -> np.ndarray:
         *over, j, i = np.broadcast_arrays(*indices)
-        found = np.empty((array.shape[0], *j.shape), array.dtype)
-        for rank, (member, part) in enumerate(zip(self.devices, array.parts, strict=True)):
-            own, first = self.own(rank), self.held(rank)[0]
-            here = (own.start <= j) & (j < own.stop)
+        values = np.empty((array.shape[0], *j.shape), array.dtype)
+        for rank, (device, array_of_device) in enumerate(zip(self.devices, array.parts, strict=True)):
+            rows, first = self.owned(rank), self.held(rank)[0]
+            here = (rows.start <= j) & (j < rows.stop)
             if here.any():
-                found[:, here] = member.sample(part, *(k[here] for k in over), j[here] - first, i[here])
-        return found
+                values[:, here] = device.sample(array_of_device, *(k[here] for k in over), j[here] - first, i[here])
+        return values
 
-    def plane(self, array: Banded, axis: int, n: int) -> np.ndarray:
+    def plane(self, array: DistributedArray, axis: int, n: int) -> np.ndarray:
         """Return a host copy of plane n normal to an axis of a field (nz, ny, nx)."""
         if axis == 1:
-            rank = next(rank for rank in range(len(self.devices)) if self.own(rank).start <= n < self.own(rank).stop)
+            owned = [self.owned(rank) for rank in range(len(self.devices))]
+            rank = next(rank for rank, rows in enumerate(owned) if rows.start <= n < rows.stop)
             return self.devices[rank].host(array.parts[rank][:, n - self.held(rank)[0]])
-        found = []
-        for rank, (member, part) in enumerate(zip(self.devices, array.parts, strict=True)):
+        planes = []
+        for rank, (device, array_of_device) in enumerate(zip(self.devices, array.parts, strict=True)):
             inside = self.inside(rank)
-            found.append(member.host(part[n])[inside] if axis == 0 else member.host(part[:, :, n])[:, inside])
-        return np.concatenate(found, axis=0 if axis == 0 else 1)
+            planes.append(
+                device.host(array_of_device[n])[inside]
+                if axis == 0
+                else device.host(array_of_device[:, :, n])[:, inside]
+            )
+        return np.concatenate(planes, axis=0 if axis == 0 else 1)
 
-    def copy(self, target: Banded, source: Banded) -> None:
-        for member, to, of in zip(self.devices, target.parts, source.parts, strict=True):
-            member.copy(to, of)
+    def copy(self, target: DistributedArray, source: DistributedArray) -> None:
+        for device, to, of in zip(self.devices, target.parts, source.parts, strict=True):
+            device.copy(to, of)
 
     # -- launches -----------------------------------------------------------------------------------
 
@@ -196,9 +203,9 @@ class SeveralDevices(Device):
         if region[-2] != self.rows.shape[0]:
             raise EagreError(f"The loop covers {region}; allowed: regions that end in all {self.rows.shape} points.")
         stage: list[list[Launch]] = []
-        for rank, member in enumerate(self.devices):
+        for rank, device in enumerate(self.devices):
             low, high = self.held(rank)
-            stage.append([member.over(program, (*region[:-2], high - low, region[-1]), part_of(arguments, rank))])
+            stage.append([device.over(program, (*region[:-2], high - low, region[-1]), part_of(arguments, rank))])
         return stage
 
     def over_all(self, program: Callable[..., Any], region: tuple[int, ...], arguments: tuple[Any, ...]) -> Any:
@@ -208,7 +215,7 @@ class SeveralDevices(Device):
 
 def part_of(value: Any, rank: int) -> Any:
     """Return the part of an argument on a device; decomposed arrays are replaced also inside tuples."""
-    if isinstance(value, Banded):
+    if isinstance(value, DistributedArray):
         return value.parts[rank]
     if isinstance(value, tuple):
         items = tuple(part_of(item, rank) for item in value)

@@ -15,7 +15,7 @@ UNTOUCHED = 600.0  # s without a write, after which the file of a terminated pro
 
 
 @contextmanager
-def beside(path: Path) -> Iterator[Path]:
+def temporary_path(path: Path) -> Iterator[Path]:
     """Yield a temporary path next to `path`, unique for the host and process; the file is removed at the end.
 
     Old temporary files of terminated processes of this host are removed, too. Files of other hosts remain: whether

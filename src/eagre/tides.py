@@ -95,7 +95,7 @@ NAMES = (*LINES, *COMPOUNDS)
 
 
 def _lines(name: str) -> list[Line]:
-    return [LINES[part] for part in COMPOUNDS.get(name, (name,))]
+    return [LINES[constituent] for constituent in COMPOUNDS.get(name, (name,))]
 
 
 def speed(name: str) -> float:
@@ -130,7 +130,7 @@ def checked(constituents: Mapping[str, Sequence[float]]) -> dict[str, tuple[floa
     InputError
         If there are no constituents, a name is unknown or occurs twice, or a value is not a valid pair of numbers.
     """
-    found: dict[str, tuple[float, float]] = {}
+    constants: dict[str, tuple[float, float]] = {}
     for name, pair in constituents.items():
         amplitude, lag = (math.nan, math.nan) if np.shape(pair) != (2,) else pair
         if not (
@@ -139,16 +139,16 @@ def checked(constituents: Mapping[str, Sequence[float]]) -> dict[str, tuple[floa
             allowed = "an amplitude, 0 or more, and a phase lag in degrees"
             fix, problem = f"{known(name)}: (1.2, 143.0)", f"The constituent {name} has no valid pair of values."
             raise InputError(f"{name}: {pair!r}", allowed=allowed, fix=fix, problem=problem)
-        if known(name) in found:
+        if known(name) in constants:
             raise InputError(
                 f"{known(name)} twice", allowed="each constituent once", problem="A tidal constituent occurs twice."
             )
-        found[known(name)] = float(amplitude), float(lag)
-    if not found:
+        constants[known(name)] = float(amplitude), float(lag)
+    if not constants:
         raise InputError(
             "no constituents", allowed="one or more", fix='{"M2": (1.2, 143.0)}', problem="There are no constituents."
         )
-    return found
+    return constants
 
 
 def check_step(constituents: Mapping[str, tuple[float, float]], every: float, name: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from eagre.cli import exits
 from eagre.grid import Grid
-from eagre.io.part import Part
+from eagre.io.part import Subset
 
 SEVERAL = """\
 [[output]]
@@ -115,13 +115,13 @@ def test_no_tables_are_no_outputs(eagre, fake_case):
 @pytest.mark.parametrize("location", ["centre", "face_x", "face_y", "corner"])
 def test_a_part_is_a_plain_slice(stride, location):
     grid = Grid(9, 8, 2.0, 3.0, x0=10.0)
-    part = Part.of(grid, (14.0, 28.0, 0.0, 24.0), stride)
+    part = Subset.of(grid, (14.0, 28.0, 0.0, 24.0), stride)
     x, y = grid.mesh(location)
     first_x = 2 if location in ("face_x", "corner") else 2 + (min(stride, 7) - 1) // 2
     first_y = 0 if location in ("face_y", "corner") else (min(stride, 8) - 1) // 2
     stop_x, stop_y = (9 + (location in ("face_x", "corner"))), (8 + (location in ("face_y", "corner")))
-    np.testing.assert_array_equal(part.cut(x, location), x[first_y:stop_y:stride, first_x:stop_x:stride])
-    np.testing.assert_array_equal(part.cut(y[None], location), y[None, first_y:stop_y:stride, first_x:stop_x:stride])
-    assert part.shape(grid, location) == part.cut(x, location).shape
+    np.testing.assert_array_equal(part.select(x, location), x[first_y:stop_y:stride, first_x:stop_x:stride])
+    np.testing.assert_array_equal(part.select(y[None], location), y[None, first_y:stop_y:stride, first_x:stop_x:stride])
+    assert part.shape(grid, location) == part.select(x, location).shape
     name = {"centre": "x", "face_y": "x"}.get(location, "x_corner")
-    np.testing.assert_array_equal(part.along(name, x[0]), part.cut(x, location)[0])
+    np.testing.assert_array_equal(part.along(name, x[0]), part.select(x, location)[0])

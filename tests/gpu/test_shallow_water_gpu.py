@@ -191,7 +191,7 @@ def test_blow_up_is_found_and_named(precision):
     j, i = 17, 40
     state["q"][0, j + 2, i + 2] = np.nan
     model._engine.restore(state)  # the model takes no such state
-    model._stepper.keeper.forget()
+    model._stepper.checkpoint.forget()
     with pytest.raises(eagre.BlowUpError) as caught:
         model.advance(20.0)
     assert caught.value.time >= 2.0

@@ -16,11 +16,11 @@ from eagre.stepping.until import (
     SIZE,
     SMALL,
     THREADS,
-    Lead,
+    ConvergenceLoop,
+    Prologue,
     StopTest,
-    Until,
+    check_convergence_cuda,
     is_iterating,
-    judge_cuda,
 )
 from until_problem import DeviceWithGraphs
 
@@ -45,10 +45,10 @@ def test_what_leads_is_part_of_the_first_round(device):
     """Seven iterations are two rounds and a part of one; what leads comes before all of them, each time."""
     test, values = StopTest(device, 1), device.zeros((1,), np.float64)
     one = device.over(device.loop(halve, "double"), (1,), (values, test.partials, test.control))
-    until = Until(device, test, [one], look_every=3)
+    until = ConvergenceLoop(device, test, [one], iterations_per_check=3)
     for begin, iterations in ((1.0, 7), (1.0, 7), (8.0, 10)):
         lead = device.over(device.loop(set_to, "double"), (1,), (values, begin))
-        made = until.run(1.0 / 128.0, 20, Lead(begin, [lead]))
+        made = until.run(1.0 / 128.0, 20, Prologue(begin, [lead]))
         assert made.iterations == iterations and made.norm == 1.0 / 128.0 == float(device.host(values)[0])
     assert until.run(1.0 / 256.0, 20).iterations == 1
 
@@ -59,7 +59,7 @@ def test_norms_of_all_iterations_are_recorded(device):
     """Also in a second run that continues the first one, and no more than there is room for."""
     test, values = StopTest(device, 1, recorded=7), device.array(np.ones(1))
     one = device.over(device.loop(halve, "double"), (1,), (values, test.partials, test.control))
-    until = Until(device, test, [one], look_every=3)
+    until = ConvergenceLoop(device, test, [one], iterations_per_check=3)
     with pytest.raises(ConvergenceError) as caught:
         until.run(2.0**-8, 4)
     assert caught.value.iterations == 4 and device.host(test.norms).tolist() == [0.5, 0.25, 0.125, 0.0625, 0, 0, 0]
@@ -78,7 +78,7 @@ def test_simulated_judge(count, going):
     device = SimulatedDevice()
     held, norms = device.array(control), device.array(np.zeros(2))
     arguments = device.array(partials), held, norms
-    device.run([Launch(device.program(judge_cuda, "double"), arguments, (1,), (THREADS,))])
+    device.run([Launch(device.program(check_convergence_cuda, "double"), arguments, (1,), (THREADS,))])
     found = device.host(held)
     assert device.host(norms).tolist() == [norm, 0.0]
     assert found[NORM] == norm and found[ITERATIONS] == 1.0 and found[ITERATING] == going

@@ -262,7 +262,7 @@ def test_blow_up_is_named_and_the_last_good_state_kept():
     state = model.state()
     state["z"][20, 30] = np.nan
     model._stepper.restore(state)  # the model takes no such state
-    model._stepper.keeper.forget()
+    model._stepper.checkpoint.forget()
     with pytest.raises(eagre.BlowUpError, match="try:     a shorter time_step") as error:
         model.advance(200.0)
     assert "courant_number" not in str(error.value)

@@ -214,7 +214,7 @@ def test_a_blow_up_goes_back_to_the_last_good_state():
     bad = model.state()
     bad["z"][130, 7] = np.nan
     model._stepper.restore(bad)  # the model takes no such state
-    model._stepper.keeper.forget()
+    model._stepper.checkpoint.forget()
     with pytest.raises(BlowUpError, match=r"\(130, 7\)|\(\d+, 0\)"):
         model.advance(30.0)
     assert model.time == 6.0

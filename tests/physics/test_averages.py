@@ -9,7 +9,7 @@ import eagre
 from barotropic_runs import model_on
 from case_texts import still_water
 from eagre.models.registry import find_kind
-from eagre.stepping.averages import product_of_units, words_of
+from eagre.stepping.averages import product_of_units, statistics_array_count
 from oracle.averages import extremes_of, moments_of
 from physics.test_maps import dam_break, flood
 
@@ -156,7 +156,7 @@ def test_averages_of_water_go_on_and_look_on_bands_alike(make):
     middle, end = (1.3, 3.0) if make is dam_break else (21.0, 60.0)
     whole, cut, on = (make(maps=None, time_statistics=WATER) for _ in range(3))
     several = make(maps=None, time_statistics=WATER, device="cpu,cpu")
-    whole._stepper.keeper.seconds = 1e9  # as on a GPU, which copies the state now and then
+    whole._stepper.checkpoint.seconds = 1e9  # as on a GPU, which copies the state now and then
     for one in (whole, cut, several):
         one.advance(middle)  # the implicit model changes its time step here
     on.restore(cut.state())
@@ -315,4 +315,8 @@ def test_the_variances_of_a_vector_alone_bring_the_energy_of_eddies():
 def test_memory_of_averages_is_that_of_double_precision():
     """Four planes, two means and two mean squares, each two words of a run in single precision."""
     asked = gyre(time_statistics=eagre.TimeStatistics(variance=["velocity"])).setup.time_statistics
-    assert (words_of(asked, "double"), words_of(asked, "single"), words_of(None, "single")) == (4, 8, 0)
+    assert (
+        statistics_array_count(asked, "double"),
+        statistics_array_count(asked, "single"),
+        statistics_array_count(None, "single"),
+    ) == (4, 8, 0)

@@ -39,7 +39,7 @@ def on_bands(count, bed=False, dye=False, **options):
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_as_one_device(options, count):
     ours, theirs = on_bands(count, **options), on_bands(1, **options)
-    assert isinstance(ours.device, Group) and len(ours._engine.bands) == count
+    assert isinstance(ours.device, Group) and len(ours._engine.subdomains) == count
     for model in (ours, theirs):
         model.advance(53 * model.time_step)
     limit = TOLERANCE[options.get("precision", "double")]
@@ -127,7 +127,7 @@ def test_double_gyre_over_a_thousand_steps():
 def test_from_a_case_file():
     text = 'model = "barotropic"\nrun = {end_time = 1.0, device = "cpu, cpu"}\n'
     model = BarotropicCase.loads(text + "basin.nx = 17\nnumerics.time_step = 1e-7\nnondimensional = {}\n").build()
-    assert isinstance(model.device, Group) and [band.rows for band in model._engine.bands] == [8, 7]
+    assert isinstance(model.device, Group) and [band.rows for band in model._engine.subdomains] == [8, 7]
     with pytest.raises(ConfigError, match="several separated by commas"):
         BarotropicCase.loads(text.replace("cpu, cpu", "cpu,") + "basin.nx = 17\n")
 
@@ -138,7 +138,7 @@ def test_a_blow_up_goes_back_to_the_last_good_state():
     good, bad = model.state(), model.state()
     bad["q0"][30, 7] = np.nan
     model._engine.restore(bad)
-    model._stepper.keeper.state, model._stepper.keeper.seconds = good, np.inf
+    model._stepper.checkpoint.state, model._stepper.checkpoint.seconds = good, np.inf
     with pytest.raises(BlowUpError, match="not finite"):
         model.advance(2 * model.time_step)
     assert np.array_equal(model.state()["q0"], good["q0"])

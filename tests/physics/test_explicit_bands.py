@@ -190,7 +190,7 @@ def test_a_blow_up_goes_back_to_the_last_good_state(row):
         bad = model.state()
         bad["q"][0, row + 2, 9] = np.nan
         model._engine.restore(bad)  # the model takes no such state
-        model._stepper.keeper.forget()
+        model._stepper.checkpoint.forget()
         with pytest.raises(BlowUpError) as raised:
             model.advance(2.0)
         assert model.time == 0.5

@@ -44,7 +44,7 @@ class Gauges:
     def run(self, on_its_way, end=END, start=True):
         """To the end, with another event that stops the run at every fifth record and one between."""
         follow = self.follow if on_its_way else None
-        own = Event(self.every, None, self.stop, "gauges", at_start=start, follow=follow)
+        own = Event(self.every, None, self.stop, "gauges", at_start=start, start_sampling=follow)
         stops = Event(None, [5 * self.every, BETWEEN, 10 * self.every], lambda model: None, "other")
         run(self.model, end, [own, stops])
 
@@ -120,7 +120,7 @@ def _noted(advance, seen):
 
 
 def test_where_there_is_room_for_few_values_a_leg_is_shorter(monkeypatch):
-    monkeypatch.setattr(recording, "MOST_LANDINGS", 2)
+    monkeypatch.setattr(recording, "MAX_SAMPLE_TIMES", 2)
     assert_same(*both())
 
 

@@ -173,9 +173,9 @@ def test_bands_are_cut_where_grids_nest(shape, dy, periodic, count):
     plan = plan_of((ny, nx), (dy, 1.0), vertical.modes().decay.tolist(), (periodic, False), Choices(), 0.5)
     used = plan.used(0.25 / 20.0**2)
     cut = bands.GridDecomposition(plan, used, count, 6, 4, 9, periodic)
-    assert cut.first > 0 and sum(high - low for ((low, high), _) in map(cut.rows.own, range(count))) == ny
+    assert cut.first > 0 and sum(high - low for ((low, high), _) in map(cut.rows.owned, range(count))) == ny
     for rank in range(count):
-        (low, high), (first, last) = cut.rows.own(rank)[0], cut.rows.held(rank)[0]
+        (low, high), (first, last) = cut.rows.owned(rank)[0], cut.rows.held(rank)[0]
         assert {type(row) for row in (low, high, first, last)} == {int}  # launches take no integers of NumPy
         assert low % cut.ratio == 0 and (high % cut.ratio == 0 or high == ny)
         row, rows = first, last - first

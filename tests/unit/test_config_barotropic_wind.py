@@ -152,7 +152,7 @@ def test_a_factor_in_time(built):
     for constant in ("2.5", "{times = [0], values = [2.5]}"):
         model = built(PLANE % f'stress = "0.1 N/m2", factor = {constant}')
         theirs = built(PLANE % 'stress = "0.25 N/m2"')
-        assert model.setup.moving is None
+        assert model.setup.time_varying_wind is None
         np.testing.assert_allclose(model.field("wind_forcing"), theirs.field("wind_forcing"), rtol=1e-12)
 
 

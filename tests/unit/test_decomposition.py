@@ -24,9 +24,9 @@ from eagre.fields import STAGGERED
 
 OUTSIDE = -1.0
 CASES = {
-    "bands": bands(14, 5, [5, 4, 5], halo=(2, 0), before=(2, 2)),
-    "periodic bands": bands(14, 5, [5, 9], halo=(2, 0), before=(2, 2), periodic=(True, False), padded=False),
-    "overlap beyond the neighbour": bands(14, 5, [5, 2, 3, 4], halo=(4, 0), before=(1, 32), overlap=True),
+    "bands": bands(14, 5, [5, 4, 5], halo=(2, 0), leading=(2, 2)),
+    "periodic bands": bands(14, 5, [5, 9], halo=(2, 0), leading=(2, 2), periodic=(True, False), padded=False),
+    "overlap beyond the neighbour": bands(14, 5, [5, 2, 3, 4], halo=(4, 0), leading=(1, 32), overlap=True),
     "blocks": Decomposition(((0, 4, 9), (0, 3, 6, 11)), (2, 1), (2, 3)),
     "periodic blocks": Decomposition(((0, 4, 9), (0, 5, 11)), (2, 3), (2, 3), periodic=(True, True)),
     "overlap": Decomposition(((0, 4, 9), (0, 3, 6, 11)), (2, 1), (1, 1), overlap=True, periodic=(False, True)),
@@ -44,9 +44,9 @@ def arrays_of(parts, location):
     """An array a rank, what lies outside its own points set to OUTSIDE."""
     whole, found = whole_field(parts, location), []
     for rank in range(parts.count):
-        shape = [high - low + 2 * k + 9 for (low, high), k in zip(parts.held(rank), parts.before, strict=True)]
+        shape = [high - low + 2 * k + 9 for (low, high), k in zip(parts.held(rank), parts.leading, strict=True)]
         array = np.full(shape, OUTSIDE)
-        parts.own_part(rank, array, location)[...] = whole[tuple(slice(*one) for one in parts.own(rank, location))]
+        parts.owned_cells(rank, array, location)[...] = whole[tuple(slice(*one) for one in parts.owned(rank, location))]
         found.append(array)
     return whole, found
 
@@ -55,7 +55,7 @@ PLACES = [
     pytest.param(parts, location, id=f"{name}, {location}")
     for name, parts in CASES.items()
     for location in STAGGERED
-    if location != "face_z" or len(parts.cuts) == 3
+    if location != "face_z" or len(parts.block_starts) == 3
 ]
 
 
@@ -67,15 +67,15 @@ def test_an_exchange_fills_what_is_held_and_nothing_else(parts, location):
         transport.publish(rank, "c", array)
     transport.group.run([BARRIER, transport.exchange(parts.messages({"c": location}))])
     for rank, array in enumerate(arrays):
-        start = [first for first, _ in (parts.held(rank) if parts.overlap else parts.own(rank))]
+        start = [first for first, _ in (parts.held(rank) if parts.overlap else parts.owned(rank))]
         inside = tuple(
             slice(low - first + k, high - first + k)
-            for (low, high), first, k in zip(parts.held(rank, location), start, parts.before, strict=True)
+            for (low, high), first, k in zip(parts.held(rank, location), start, parts.leading, strict=True)
         )
         np.testing.assert_array_equal(array[inside], parts.scatter(whole, rank, location))
         assert np.count_nonzero(array != OUTSIDE) == array[inside].size
     np.testing.assert_array_equal(
-        parts.gather([parts.own_part(k, array, location) for k, array in enumerate(arrays)], location), whole
+        parts.gather([parts.owned_cells(k, array, location) for k, array in enumerate(arrays)], location), whole
     )
 
 
@@ -83,7 +83,7 @@ def test_an_exchange_fills_what_is_held_and_nothing_else(parts, location):
 def test_every_point_has_one_owner(parts, location):
     owners = np.zeros(whole_field(parts, location).shape, int)
     for rank in range(parts.count):
-        owners[tuple(slice(*one) for one in parts.own(rank, location))] += 1
+        owners[tuple(slice(*one) for one in parts.owned(rank, location))] += 1
     assert (owners == 1).all()
 
 
@@ -113,7 +113,7 @@ def test_components_stay_whole():
     parts = CASES["bands"]
     whole, arrays = arrays_of(parts, "centre")
     stacked = [np.stack([array, 2.0 * array]) for array in arrays]
-    found = parts.gather([parts.own_part(k, array) for k, array in enumerate(stacked)])
+    found = parts.gather([parts.owned_cells(k, array) for k, array in enumerate(stacked)])
     np.testing.assert_array_equal(found, [whole, 2.0 * whole])
     assert parts.region(1, ((3, 5), (0, 5)))[0] is ...
 

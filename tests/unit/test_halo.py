@@ -35,7 +35,7 @@ def expected(values, layout, kinds, numbers, location):
     dims, array = values.ndim, values
     for axis in reversed(range(dims)):
         on_side = axis - dims in STAGGERED[location]
-        widths = [layout.before[axis], layout.shape[axis] - layout.before[axis] - values.shape[axis]]
+        widths = [layout.leading[axis], layout.shape[axis] - layout.leading[axis] - values.shape[axis]]
         for low, width in enumerate(widths):
             pad = [(0, 0)] * dims
             pad[axis] = (width, 0) if low == 0 else (0, width)
@@ -63,7 +63,7 @@ def test_halos_as_numpy_pads(name, kinds, cells, halo):
     """Several fields at different locations by one launch."""
     device, rng = device_of(name), np.random.default_rng(0)
     staggered = "periodic" not in kinds and halo != (3, 2, 4)
-    layout = Layout(cells, before=halo, after=tuple(n + staggered for n in halo))
+    layout = Layout(cells, leading=halo, trailing=tuple(n + staggered for n in halo))
     locations = ["centre", "face_x", "face_y"] if staggered else ["centre"]
     sides, numbers, arrays, wanted = [], [], [], []
     for location in locations:

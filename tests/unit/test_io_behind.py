@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from eagre.io import FieldWriter, WriteError
-from eagre.io.behind import Behind
+from eagre.io.behind import BackgroundWriter
 from eagre.io.records import RecordFile
 from eagre.models.registry import KINDS
 from eagre.stepping.run import Event, run
@@ -147,7 +147,7 @@ def test_writers_of_one_model_take_turns(tmp_path, opened):
         return lambda: waiting.pop() and taken()
 
     model.snapshot = snapshot
-    behind = Behind()
+    behind = BackgroundWriter()
     with FieldWriter(tmp_path / "a.nc", model, ["u"], beside=behind) as one:
         with FieldWriter(tmp_path / "b.nc", model, ["u", "theta"], beside=behind) as other:
             for _ in range(3):

@@ -15,7 +15,7 @@ import pytest
 from eagre.errors import EagreError, InputError
 from eagre.io import WriteError
 from eagre.io.files import (
-    SPARE_BYTES,
+    RESERVED_BYTES,
     check_space,
     choose,
     input_file,
@@ -161,7 +161,7 @@ def test_writing_lets_our_errors_through():
 
 
 def test_no_room_on_the_disk(tmp_path, monkeypatch):
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(100, 100, SPARE_BYTES + 10))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(100, 100, RESERVED_BYTES + 10))
     check_space(tmp_path / "out.nc", 10)
     with pytest.raises(WriteError, match="no space left on the disk") as error:
         check_space(tmp_path / "out.nc", 11, safe="three records")
@@ -180,7 +180,7 @@ def test_a_limit_of_the_file_size_is_met_before_it_hurts(tmp_path):
     path = tmp_path / "out.nc"
     path.write_bytes(b"12345")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (SPARE_BYTES + 100, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (RESERVED_BYTES + 100, hard))
     try:
         check_space(path, 10)
         with pytest.raises(WriteError, match="larger than the system allows"):

@@ -98,7 +98,7 @@ def test_gdal_sees_place_and_time(tmp_path: Path):
             np.testing.assert_array_equal(file.read(1)[::-1], model.field("depth"))
 
 
-class Gathered:
+class MapAccumulator:
     """Maps as a model gathers them, with its bed beside them."""
 
     variables = (Variable("max_depth", "m", "largest water depth", cell_methods="time: maximum"),)
@@ -119,7 +119,7 @@ class Gathered:
 @pytest.mark.parametrize(("ny", "nx"), [(5, 7), (60, 60), (80, 80)])
 def test_maps_and_the_bed_beside_them_have_their_place_and_take_no_room_for_other_times(tmp_path: Path, ny, nx):
     path = tmp_path / "maps.nc"
-    with MeasuredWriter(path, Still(), Gathered(ny, nx)) as writer:
+    with MeasuredWriter(path, Still(), MapAccumulator(ny, nx)) as writer:
         writer.write(Still())
     for name in ("max_depth", "bed"):
         with warnings.catch_warnings():

@@ -416,7 +416,7 @@ def test_a_full_disk_leaves_the_records_before_it(tmp_path):
     model = FakeModel(nx=100, ny=100)
     writer = FieldWriter(tmp_path / "a.nc", model, ["speed"], compression=0)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (files.SPARE_BYTES + 300_000, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (files.RESERVED_BYTES + 300_000, hard))
     try:
         with pytest.raises(WriteError) as error:
             for time in range(20):

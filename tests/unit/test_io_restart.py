@@ -220,7 +220,7 @@ def test_what_killed_processes_of_this_host_left_is_swept_up(tmp_path, monkeypat
     """Only once it is old, and nothing of a process that lives, of another host or of another file."""
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    with temporary.beside(tmp_path / "r[1].nc") as own:
+    with temporary.temporary_path(tmp_path / "r[1].nc") as own:
         prefix = own.name.removesuffix(f"{os.getpid()}.tmp")
     host = prefix.split(".")[-2]
     left = [f"{prefix}{ended.pid}.tmp", f"{prefix}{os.getppid()}.tmp", f"{prefix}word.tmp"]

@@ -88,5 +88,5 @@ def test_a_field_that_is_not_there(name, words):
 
 def test_a_pair_of_averages_names_what_is_not_there():
     with pytest.raises(InputError, match=r'covariance with "sped" \(did you mean "speed"\?\)') as caught:
-        TimeStatistics(covariance=[("depth", "sped")]).asked(WATER_VARIABLES, ["depth", "speed"])
+        TimeStatistics(covariance=[("depth", "sped")]).resolve(WATER_VARIABLES, ["depth", "speed"])
     assert caught.value.fix == 'covariance = [["depth", "speed"]]'

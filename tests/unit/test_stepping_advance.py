@@ -11,8 +11,8 @@ from eagre.backend.device import HostCall, PlainDevice
 from eagre.errors import BlowUpError, InputError
 from eagre.series import Series
 from eagre.stepping.advance import Failure, advance
-from eagre.stepping.keeper import Keeper
-from eagre.stepping.rounds import Rounds
+from eagre.stepping.keeper import InMemoryCheckpoint
+from eagre.stepping.rounds import StepGraphs
 
 
 class Count:
@@ -21,7 +21,7 @@ class Count:
     def __init__(self, bad=math.inf, refused=False):
         self.bad, self.refused = bad, refused
         self.steps, self.looks, self.made, self.stuck = 0, 0, [], False
-        self.keeper = Keeper(self.state, self.restore, 0.0)
+        self.checkpoint = InMemoryCheckpoint(self.state, self.restore, 0.0)
 
     @property
     def time(self):
@@ -35,7 +35,7 @@ class Count:
         self.made.append(made)
         return made
 
-    def look(self):
+    def check_state(self):
         self.looks += 1
         bad = self.stuck or (not self.refused and self.steps >= self.bad)
         return Failure("not a number", (1, 2)) if bad else None
@@ -52,11 +52,11 @@ class Count:
 
 def test_steps_go_from_look_to_look():
     run = Count()
-    advance(run, run.keeper, 25.0, look_steps=10)
-    assert run.made == [10, 10, 5] and run.looks == 3 and run.keeper.state["steps"] == 20
-    advance(run, run.keeper, 100.0, 12, look_steps=10)
+    advance(run, run.checkpoint, 25.0, check_interval=10)
+    assert run.made == [10, 10, 5] and run.looks == 3 and run.checkpoint.state["steps"] == 20
+    advance(run, run.checkpoint, 100.0, 12, check_interval=10)
     assert run.made[3:] == [10, 2]
-    advance(run, run.keeper, run.time, look_steps=10)
+    advance(run, run.checkpoint, run.time, check_interval=10)
     assert len(run.made) == 5
 
 
@@ -64,10 +64,10 @@ def test_targets_and_series_are_checked():
     run = Count()
     for until in (-1.0, math.inf, math.nan):
         with pytest.raises(InputError, match="until"):
-            advance(run, run.keeper, until, look_steps=10)
+            advance(run, run.checkpoint, until, check_interval=10)
     short = Series(np.array([0.0, 5.0]), np.array([1.0, 2.0]))
     with pytest.raises(InputError, match="covers the whole run"):
-        advance(run, run.keeper, 6.0, look_steps=10, series=[short])
+        advance(run, run.checkpoint, 6.0, check_interval=10, series=[short])
     assert not run.made
 
 
@@ -77,9 +77,9 @@ def test_targets_and_series_are_checked():
 def test_the_first_bad_step_is_found(bad, refused, seconds):
     """Wherever it lies between the kept state and the look, which is far behind if states are kept rarely."""
     run = Count(bad, refused)
-    run.keeper.seconds = seconds
+    run.checkpoint.seconds = seconds
     with pytest.raises(BlowUpError, match="not a number") as caught:
-        advance(run, run.keeper, 1000.0, look_steps=20)
+        advance(run, run.checkpoint, 1000.0, check_interval=20)
     assert run.steps == caught.value.time == bad - 1 and caught.value.cell == (1, 2)
     rounds = math.ceil(bad / 20)
     span = (20 * rounds if seconds else 20) + 1
@@ -92,27 +92,27 @@ def test_a_failure_that_does_not_come_again_is_said_so(until):
     run = Count(15)
     calls = []
 
-    def look():
+    def check_state():
         calls.append(run.time)
         assert len(calls) < 20
         return Failure("not a number", (1, 2)) if len(calls) == 2 else None
 
-    run.look = look
+    run.check_state = check_state
     with pytest.raises(BlowUpError, match="not a number; the failure did not recur when the steps were repeated"):
-        advance(run, run.keeper, until, look_steps=10)
+        advance(run, run.checkpoint, until, check_interval=10)
     assert run.steps == 10 and max(calls) <= until
 
 
 def test_states_are_kept_now_and_then():
     run = Count()
-    run.keeper.seconds = math.inf
-    advance(run, run.keeper, 50.0, look_steps=10)
-    assert run.keeper.state["steps"] == 0 and run.keeper.steps == 50
-    run.keeper.roll_back()
+    run.checkpoint.seconds = math.inf
+    advance(run, run.checkpoint, 50.0, check_interval=10)
+    assert run.checkpoint.state["steps"] == 0 and run.checkpoint.steps == 50
+    run.checkpoint.roll_back()
     assert run.steps == 0
-    run.keeper.forget()
+    run.checkpoint.forget()
     with pytest.raises(RuntimeError, match="keep first"):
-        run.keeper.roll_back()
+        run.checkpoint.roll_back()
 
 
 def test_rounds_are_bound_once():
@@ -122,7 +122,7 @@ def test_rounds_are_bound_once():
         asked.append((phase, size))
         return [HostCall(made.append, (phase,)), HostCall(made.append, (1 - phase,))], size // 2
 
-    rounds = Rounds(PlainDevice(), schedule, (8, 2))
+    rounds = StepGraphs(PlainDevice(), schedule, (8, 2))
     assert [rounds.size_for(count) for count in (2, 7, 8, 100)] == [2, 2, 8, 8]
     for _ in range(3):
         rounds.run(1, 8)
@@ -142,7 +142,7 @@ def test_copies_of_a_large_state_are_rare(monkeypatch):
         now[0] += 2.0
         return {}
 
-    keeper = Keeper(take, lambda _: None, 5.0)
+    keeper = InMemoryCheckpoint(take, lambda _: None, 5.0)
     keeper.keep()
     for later, copied in ((6.0, False), (39.9, False), (40.1, True)):
         keeper.steps, now[0] = 1, 2.0 + later

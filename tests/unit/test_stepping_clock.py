@@ -44,19 +44,19 @@ def test_steps_that_respect_the_rate_are_accepted(rate, dt, tolerance, accepted)
 
 def test_an_accepted_step_is_booked():
     clock = ready(COURANT=0.2, TOLERANCE=0.1, PARITY=1.0)
-    plain(ck.judge)(clock, 0.48, 0.4)
+    plain(ck.check_whole_step)(clock, 0.48, 0.4)
     assert clock[ck.T] == 1.5 and clock[ck.STEPS] == 1.0 and clock[ck.STEPS_LEFT] == 99.0
     assert clock[ck.DT_MIN] == clock[ck.DT_MAX] == 0.5
     assert clock[ck.COURANT] == 0.48 * 0.5 and clock[ck.PARITY] == 0.0 and clock[ck.REDONE] == 0.0
     assert clock[ck.DT] == clock[ck.FREE] == 0.25 / 0.4  # from what the last stage found
-    plain(ck.judge)(clock, 0.1, 0.2)
+    plain(ck.check_whole_step)(clock, 0.1, 0.2)
     assert clock[ck.COURANT] == 0.48 * 0.5, "the largest one stays"
     assert clock[ck.DT_MIN] == 0.5 and clock[ck.DT_MAX] == 0.25 / 0.4 and clock[ck.STEPS] == 2.0
 
 
 def test_a_refused_step_is_made_again_with_the_rate_that_it_found():
     clock = ready(PARITY=1.0)
-    plain(ck.judge)(clock, 1.0, 7.0)
+    plain(ck.check_whole_step)(clock, 1.0, 7.0)
     assert clock[ck.T] == 1.0 and clock[ck.STEPS] == 0.0 and clock[ck.STEPS_LEFT] == 100.0
     assert clock[ck.REDONE] == 1.0 and clock[ck.DT] == 0.25 and clock[ck.PARITY] == 1.0 and clock[ck.COURANT] == 0.0
 
@@ -64,26 +64,26 @@ def test_a_refused_step_is_made_again_with_the_rate_that_it_found():
 @pytest.mark.parametrize("tolerance", [0.0, -1.0])
 def test_exact_steps_begin_with_the_longest_step(tolerance):
     clock = ready(TOLERANCE=tolerance)
-    plain(ck.judge)(clock, 0.1, 0.4)
+    plain(ck.check_whole_step)(clock, 0.1, 0.4)
     assert clock[ck.FREE] == (0.25 / 0.4 if tolerance == 0.0 else 2.0)
 
 
 def test_a_leg_ends_at_its_time_and_after_its_steps():
     landing = ready(until=1.5)
-    plain(ck.judge)(landing, 0.1, 0.1)
+    plain(ck.check_whole_step)(landing, 0.1, 0.1)
     assert landing[ck.T] == 1.5 and landing[ck.RUNNING] == 0.0
     for left, running in ((1, 0.0), (2, 1.0)):
         clock = ready(steps=left)
-        plain(ck.judge)(clock, 0.1, 0.1)
+        plain(ck.check_whole_step)(clock, 0.1, 0.1)
         assert clock[ck.RUNNING] == running and clock[ck.STEPS_LEFT] == left - 1
 
 
 def test_the_last_step_is_cut_to_land_and_the_next_leg_goes_on_with_the_free_one():
     clock = ready(until=1.7)
-    plain(ck.judge)(clock, 0.1, 0.5)
+    plain(ck.check_whole_step)(clock, 0.1, 0.5)
     assert clock[ck.FREE] == 0.5 and clock[ck.DT] == pytest.approx(0.2)
     clock[[ck.NEXT_UNTIL, ck.NEXT_STEPS, ck.ACCEPTED]] = 9.0, 3.0, 1.0
-    plain(ck.start_leg)(clock, np.zeros(1), ck.EITHER)
+    plain(ck.start_batch)(clock, np.zeros(1), ck.EITHER)
     assert (clock[ck.UNTIL], clock[ck.STEPS_LEFT], clock[ck.DT], clock[ck.RUNNING]) == (9.0, 3.0, 0.5, 1.0)
     assert clock[ck.ACCEPTED] == 0.0
 
@@ -108,7 +108,7 @@ def test_steps_that_are_shortened_to_an_output_time_do_not_count_in_their_range(
 def test_a_leg_of_no_length_does_not_run():
     for until, steps in ((1.0, 5.0), (2.0, 0.0)):
         clock = ready(NEXT_UNTIL=until, NEXT_STEPS=steps)
-        plain(ck.start_leg)(clock, np.zeros(1), ck.EITHER)
+        plain(ck.start_batch)(clock, np.zeros(1), ck.EITHER)
         assert clock[ck.RUNNING] == 0.0
 
 
@@ -143,19 +143,19 @@ def bits_of(rates):
 def test_the_largest_rate_is_found_and_reset():
     for rates in ([3.0, 1.0, 2.0], [1.0, 3.0, 2.0], [1.0, 2.0, 3.0]):
         left = bits_of(rates)
-        assert plain(ck.largest_rate)(left) == 3.0 and not left.any()
+        assert plain(ck.max_rate_of)(left) == 3.0 and not left.any()
 
 
 def test_two_stages_make_a_step_of_the_clock():
     clock, rates = ready(), bits_of([0.48])
-    plain(ck.verdict)(clock, rates, 0)
+    plain(ck.check_first_stage)(clock, rates, 0)
     assert clock[ck.ACCEPTED] == 1.0 and clock[ck.COURANT] == 0.24 and clock[ck.T] == 1.0
     plain(ck.finish)(clock, bits_of([0.4]), 0)
     assert clock[ck.T] == 1.5 and clock[ck.ACCEPTED] == 0.0 and clock[ck.PARITY] == 1.0 and clock[ck.DT] == 0.25 / 0.4
     plain(ck.finish)(clock, bits_of([0.4]), 1)
     assert clock[ck.PARITY] == 0.0
     refused = ready()
-    plain(ck.verdict)(refused, bits_of([1.0]), ck.EITHER)
+    plain(ck.check_first_stage)(refused, bits_of([1.0]), ck.EITHER)
     assert refused[ck.ACCEPTED] == 0.0 and refused[ck.REDONE] == 1.0 and refused[ck.DT] == 0.25
 
 
@@ -164,7 +164,7 @@ def test_parity_is_known_before_a_step_is_judged(parity):
     for rate, attempted in ((0.1, 1.0), (0.1, 0.0), (9.0, 1.0)):
         clock = ready(ATTEMPTED=attempted, PARITY=parity)
         expected = plain(ck.parity_after)(clock, rate)
-        plain(ck.judge_attempt)(clock, rate, 0.2)
+        plain(ck.check_attempt)(clock, rate, 0.2)
         assert clock[ck.PARITY] == expected and clock[ck.ATTEMPTED] == 0.0
         booked = 1.0 if attempted and rate < 1.0 else 0.0
         assert clock[ck.STEPS] == booked and expected == (1.0 - parity if booked else parity)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.stepping.reach import Excess, Reach, cell_of_extreme, highest_surface, reach_of
+from eagre.stepping.reach import Excess, PlausibilityBounds, cell_of_extreme, highest_surface, plausibility_bounds
 from eagre.terms.collect import terms_of
 
 GRID = eagre.Grid(30, 10, 10.0, 8.0)
@@ -20,22 +20,22 @@ G = 10.0
 def reach(sources=(), manning=0.03, **sides):
     segments = eagre.Boundaries(**sides).segments(GRID)
     terms = terms_of(sources, GRID)
-    return reach_of(GRID, BED, segments, terms, G, 7.0, manning=manning, thinnest=0.01)
+    return plausibility_bounds(GRID, BED, segments, terms, G, 7.0, manning=manning, thinnest=0.01)
 
 
 def test_nothing_comes_in():
-    assert reach() == Reach(-5.0, -4.99, 0.0, 0.0, 7.0, G, 0.0)
+    assert reach() == PlausibilityBounds(-5.0, -4.99, 0.0, 0.0, 7.0, G, 0.0)
 
 
 def test_levels_and_waves():
     level = eagre.Series(np.array([0.0, 10.0]), np.array([1.0, 4.0]))
     found = reach(west=eagre.Stage(level), east=eagre.Absorbing(0.5, level=2.0))
-    assert found == Reach(-5.0, 4.0, 0.0, 0.0, 7.0, G, math.inf)
+    assert found == PlausibilityBounds(-5.0, 4.0, 0.0, 0.0, 7.0, G, math.inf)
 
 
 def test_rain_falls_from_the_highest_bed():
     found = reach([eagre.Rain(1e-4, pattern=np.linspace(0.0, 2.0, 300).reshape(10, 30))])
-    assert found == Reach(-5.0, 3.0, 2e-4, 0.0, 7.0, G, math.inf)
+    assert found == PlausibilityBounds(-5.0, 3.0, 2e-4, 0.0, 7.0, G, math.inf)
 
 
 @pytest.mark.parametrize("manning", [0.0, 0.03])
@@ -71,7 +71,7 @@ SUMS = {
     "max_depth": 1.0, "min_depth": 0.0, "max_speed": 1.0, "kinetic_energy": 30.0, "potential_energy": -100.0,
     "volume": 20.0,
 }  # fmt: skip
-BOUNDS = Reach(lowest=-2.0, head=3.0, filling=0.1, acceleration=0.5, start=100.0, gravity=G, energy=330.0)
+BOUNDS = PlausibilityBounds(lowest=-2.0, head=3.0, filling=0.1, acceleration=0.5, start=100.0, gravity=G, energy=330.0)
 
 
 @pytest.mark.parametrize("time", [50.0, 100.0, 120.0])

@@ -108,7 +108,7 @@ def test_the_next_multiple_is_that_after_one_that_is_nearly_now(off):
     """Whatever the rounding of the time: 0.3 s is 3 times 0.1 s, and the next one is 4 times that."""
     event = Event(times=None, interval=0.1, action=print)
     for k in (0, 3, 7, 10_000_003):
-        assert event.after(k * 0.1 * (1.0 + off), 1e-9 * max(1.0, k)) == (k + 1) * 0.1
+        assert event.next_after(k * 0.1 * (1.0 + off), 1e-9 * max(1.0, k)) == (k + 1) * 0.1
 
 
 def test_a_step_beyond_one_time_does_what_came_due_on_its_way():
@@ -250,8 +250,8 @@ def test_the_summary_counts_cells_a_second():
 def test_a_time_that_is_nearly_there_is_done_with_the_event_before():
     """Up to half an interval ahead: two records of one moment are one."""
     event = Event(times=None, interval=2.0, action=print)
-    assert event.after(0.9, 1.08) == 2.0 and event.after(1.1, 0.92) == 4.0
-    assert event.after(0.9, 1.2) == 2.0 and event.after(1.0, 1.2) == 4.0
+    assert event.next_after(0.9, 1.08) == 2.0 and event.next_after(1.1, 0.92) == 4.0
+    assert event.next_after(0.9, 1.2) == 2.0 and event.next_after(1.0, 1.2) == 4.0
 
 
 @pytest.mark.parametrize(

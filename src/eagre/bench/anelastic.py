@@ -50,11 +50,13 @@ class Turbulence(Benchmark):
 
     def difference(self, shape: tuple[int, int], device: Device, precision: str, variant: str) -> float:
         """Return the largest difference of the wind, over its scale, from the CPU in another precision or device."""
-        ours = _turbulence(shape[0], variant, device=device, precision=precision)
-        theirs = _turbulence(shape[0], variant, device="cpu", precision=self.reference_precision(device, precision))
-        for model in (ours, theirs):
+        result = _turbulence(shape[0], variant, device=device, precision=precision)
+        reference = _turbulence(
+            shape[0], variant, device="cpu", precision=self.reference_precision(device, precision)
+        )
+        for model in (result, reference):
             model.advance(1e6, max_steps=COMPARED_STEPS)
-        return max(float(np.abs(ours.field(name) - theirs.field(name)).max()) for name in ("u", "v", "w"))
+        return max(float(np.abs(result.field(name) - reference.field(name)).max()) for name in ("u", "v", "w"))
 
     def verified(self, model: Model, difference: float | None) -> str:
         """Check that the energy does not exceed the initial energy."""

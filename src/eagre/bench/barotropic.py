@@ -51,18 +51,18 @@ class DoubleGyre(Benchmark):
 
         They evaluate the same formulas per point, but have other loops and another Poisson solver.
         """
-        ours = double_gyre(shape[0], device, precision, variant)
-        theirs = double_gyre(shape[0], "cpu", "double", variant, kernels="reference")
-        for model in (ours, theirs):
+        device_result = double_gyre(shape[0], device, precision, variant)
+        reference_result = double_gyre(shape[0], "cpu", "double", variant, kernels="reference")
+        for model in (device_result, reference_result):
             model.advance(COMPARED_STEPS * model.time_step)
-        expected = theirs.field("streamfunction").astype(np.float64)
-        return float(np.linalg.norm(ours.field("streamfunction") - expected) / np.linalg.norm(expected))
+        expected = reference_result.field("streamfunction").astype(np.float64)
+        return float(np.linalg.norm(device_result.field("streamfunction") - expected) / np.linalg.norm(expected))
 
     def verified(self, model: Model, difference: float | None) -> str:
         """Check that the energy has grown from rest, and that all values are finite."""
-        found = model.diagnostics()
-        if not (found["energy"] > 0.0 and math.isfinite(found["max_vorticity"])):
-            raise EagreError(f"The energy is {found['energy']:.3g} after the timed steps on {model.device}.")
+        diagnostics = model.diagnostics()
+        if not (diagnostics["energy"] > 0.0 and math.isfinite(diagnostics["max_vorticity"])):
+            raise EagreError(f"The energy is {diagnostics['energy']:.3g} after the timed steps on {model.device}.")
         return "energy" if difference is None else f"psi {difference:.1e} from reference kernels in double precision"
 
     def against_paper(self, record: Mapping[str, Any]) -> str:

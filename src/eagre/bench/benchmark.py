@@ -119,11 +119,11 @@ def measurements(
                 for threads, copy in copies.items():
                     with machine.threads_limited(chosen, threads):
                         steps, per_step = _time_steps(subject, model, chosen, repeats, seconds)
-                    found = _record(subject, kind, model, chosen, variant, threads, copy, per_step)
-                    checked = subject.verified(model, differences[shape]) + subject.against_paper(found)
-                    checked += rate_text(found, peaks[threads])
-                    found |= {"steps": steps, "error": checked} | origin
-                    yield {key: found[key] for key in KEYS}
+                    record = _record(subject, kind, model, chosen, variant, threads, copy, per_step)
+                    checked = subject.verified(model, differences[shape]) + subject.against_paper(record)
+                    checked += rate_text(record, peaks[threads])
+                    record |= {"steps": steps, "error": checked} | origin
+                    yield {key: record[key] for key in KEYS}
                 del model
                 gc.collect()
 
@@ -158,22 +158,22 @@ def _time_steps(
     """Return the number of timed steps, and the seconds per step of each repeat."""
     work = model.steps_without_checks(subject.steps_a_call[device.kind])
     once = min(times_of(device, work, repeats=2, warm_up=1))
-    rounds = max(1, math.ceil(seconds / max(once, 1e-7)))
+    repetitions = max(1, math.ceil(seconds / max(once, 1e-7)))
 
     def many() -> None:
-        for _ in range(rounds):
+        for _ in range(repetitions):
             work()
 
     if device.kind == "cuda":
         many()
     per_step, total = [], 0
     for _ in range(repeats):
-        before = model.steps
-        taken = times_of(device, many, repeats=1, warm_up=0)[0]
-        steps = model.steps - before
+        steps_before = model.steps
+        seconds_taken = times_of(device, many, repeats=1, warm_up=0)[0]
+        steps = model.steps - steps_before
         if steps < 1:
-            raise EagreError(f"The model made no step in {rounds} rounds on {device}.")
-        per_step.append(taken / steps)
+            raise EagreError(f"The model made no step in {repetitions} rounds on {device}.")
+        per_step.append(seconds_taken / steps)
         total += steps
     return total, per_step
 
@@ -192,7 +192,7 @@ def _record(
     size = field_type(model).itemsize
     cells = math.prod(shape)
     speed = cells / median(per_step)
-    moved = model.bytes_per_step
+    traffic = model.bytes_per_step
     cached = subject.resident * size * cells < cache_bytes(device)  # and not held against the copy
     return {
         "model": kind,
@@ -205,7 +205,7 @@ def _record(
         "ms_per_step": 1e3 * median(per_step),
         "ms_best": 1e3 * min(per_step),
         "cell_steps_per_s": speed,
-        "bytes_per_cell": moved,
-        "fraction_of_copy": None if cached else moved * speed / copy,
+        "bytes_per_cell": traffic,
+        "fraction_of_copy": None if cached else traffic * speed / copy,
         "copy_gb_per_s": copy / 1e9,
     }

@@ -45,8 +45,8 @@ class Compilers:
     """
 
     def __init__(self, device: Device) -> None:
-        room = device.free_memory() // PROCESS_MEMORY
-        self.count = min(WORKERS, os.cpu_count() or 1, room) if device.kind == "cuda" else 0
+        max_processes = device.free_memory() // PROCESS_MEMORY
+        self.count = min(WORKERS, os.cpu_count() or 1, max_processes) if device.kind == "cuda" else 0
         self._pool: Executor | None = None
         self._told: dict[tuple[Job, str], Future[list[str]]] = {}
 
@@ -61,19 +61,19 @@ class Compilers:
         """Start compiling variants of jobs, each once and in order; return the number of new variants."""
         if self.count < 2:
             return 0
-        wanted: dict[Job, dict[str, Mapping[str, Any]]] = {}
+        values_by_job: dict[Job, dict[str, Mapping[str, Any]]] = {}
         for job, variants in jobs:
             new = {identity(values): values for values in variants if (job, identity(values)) not in self._told}
             if new:
-                wanted.setdefault(job, {}).update(new)
+                values_by_job.setdefault(job, {}).update(new)
         known = {job for job, _ in self._told}
         try:
-            for task in in_turn({job: list(new.values()) for job, new in wanted.items()}, known, self.count):
+            for task in in_turn({job: list(new.values()) for job, new in values_by_job.items()}, known, self.count):
                 future = self._started().submit(compile_variants, task)
                 self._told.update({(task[0], identity(values)): future for values in task[1]})
         except BrokenExecutor:  # a worker was killed: remaining variants are compiled when they are timed
             self.count = 0
-        return sum(len(new) for new in wanted.values())
+        return sum(len(new) for new in values_by_job.values())
 
     def compile(self, jobs: Iterable[Task]) -> list[str]:
         """Wait until variants of jobs are compiled; return the errors of their tasks."""
@@ -92,11 +92,11 @@ class Compilers:
         return self._pool
 
 
-def in_turn(wanted: Mapping[Job, Sequence[Mapping[str, Any]]], known: Iterable[Job], count: int) -> list[Task]:
+def in_turn(jobs: Mapping[Job, Sequence[Mapping[str, Any]]], known: Iterable[Job], count: int) -> list[Task]:
     """Return tasks of jobs: first one variant of each new job, which compiles the parts shared by all variants."""
-    new = [job for job in wanted if job not in set(known)]
-    tasks: list[Task] = [(job, wanted[job][:1]) for job in new]
-    for job, variants in wanted.items():
+    new = [job for job in jobs if job not in set(known)]
+    tasks: list[Task] = [(job, jobs[job][:1]) for job in new]
+    for job, variants in jobs.items():
         tasks += shared_out(job, variants[1:] if job in new else variants, count)
     return tasks
 
@@ -105,10 +105,10 @@ def shared_out(job: Job, variants: Sequence[Mapping[str, Any]], count: int) -> l
     """Return tasks of variants: variants that differ in registers only go to one worker, or two if there are many."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for values in variants:
-        alike = identity({key: value for key, value in values.items() if REGISTERS not in key})
-        groups.setdefault(alike, []).append(values)
-    parts = max(1, count // max(1, len(groups)))
-    size = {key: max(2, -(-len(group) // parts)) for key, group in groups.items()}
+        kernel_identity = identity({key: value for key, value in values.items() if REGISTERS not in key})
+        groups.setdefault(kernel_identity, []).append(values)
+    group_count = max(1, count // max(1, len(groups)))
+    size = {key: max(2, -(-len(group) // group_count)) for key, group in groups.items()}
     return [(job, group[k : k + size[key]]) for key, group in groups.items() for k in range(0, len(group), size[key])]
 
 

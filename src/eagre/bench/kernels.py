@@ -58,12 +58,12 @@ def kernel_times(
     for _ in range(steps):
         work()
     watching.forget()
-    before = model.steps
+    steps_before = model.steps
     for _ in range(steps):
         work()
-    made, total = model.steps - before, sum(one.seconds for one in watching.seen.values())
+    built, total = model.steps - steps_before, sum(one.seconds for one in watching.seen.values())
     rows = [
-        KernelTime(name, one.calls / made, 1e6 * one.seconds / made, one.seconds / total)
+        KernelTime(name, one.calls / built, 1e6 * one.seconds / built, one.seconds / total)
         for name, one in watching.seen.items()
     ]
     return sorted(rows, key=lambda row: -row.share)

@@ -65,15 +65,15 @@ def provenance(device: Device, commit: str | None = None) -> dict[str, Any]:
 
 def _versions(device: Device) -> dict[str, str]:
     """Return the versions of Python, of relevant packages, and of the driver."""
-    found = {"python": platform.python_version()}
+    versions = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
-            found[package] = metadata.version(package)
+            versions[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             continue
     if device.kind == "cuda":
-        found["driver"] = driver_number()
-    return found
+        versions["driver"] = driver_number()
+    return versions
 
 
 def _commit() -> str:

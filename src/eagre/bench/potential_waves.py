@@ -74,11 +74,14 @@ class Tanks(Benchmark):
 
     def difference(self, shape: tuple[int, int], device: Device, precision: str, variant: str) -> float:
         """Return the maximum difference of the elevation from double-precision loops, divided by a wave height."""
-        ours = TANKS[variant](shape[0], device=device, precision=precision)
-        theirs = TANKS[variant](shape[0], device="cpu", precision="double", tolerance=1e-8)
-        for model in (ours, theirs):
+        device_result = TANKS[variant](shape[0], device=device, precision=precision)
+        reference_result = TANKS[variant](shape[0], device="cpu", precision="double", tolerance=1e-8)
+        for model in (device_result, reference_result):
             model.advance(1e6, max_steps=COMPARED_STEPS)
-        return float(np.abs(ours.field("surface_elevation") - theirs.field("surface_elevation")).max()) / HEIGHT
+        return (
+            float(np.abs(device_result.field("surface_elevation") - reference_result.field("surface_elevation")).max())
+            / HEIGHT
+        )
 
     def verified(self, model: Model, difference: float | None) -> str:
         """Check that all values are finite and the wave height is plausible."""
@@ -95,5 +98,5 @@ class Tanks(Benchmark):
         variant, shape = record["variant"], tuple(record["shape"])
         if record["threads"] != 1 or OTHER_MS.get(variant, ((), 0.0))[0] != shape:
             return ""
-        theirs = OTHER_MS[variant][1]
-        return f"; OceanWave3D {theirs:g} ms (core), {theirs / record['ms_per_step']:.1f}x"
+        reference_result = OTHER_MS[variant][1]
+        return f"; OceanWave3D {reference_result:g} ms (core), {reference_result / record['ms_per_step']:.1f}x"

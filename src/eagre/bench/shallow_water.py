@@ -41,14 +41,14 @@ class WetBasin(Benchmark):
         """Return the maximum difference of depths and discharges from the CPU; 0 on the CPU."""
         if device.kind == "cpu":
             return 0.0
-        ours, theirs = (basin(shape, where, precision, variant) for where in (device, "cpu"))
+        device_result, reference_result = (basin(shape, where, precision, variant) for where in (device, "cpu"))
         apart = []
-        for model in (ours, theirs):
+        for model in (device_result, reference_result):
             model.advance(COMPARED_TIME)
         for names in (("depth",), ("discharge_x", "discharge_y")):
-            expected = np.stack([theirs.field(name).astype(np.float64) for name in names])
-            found = np.stack([ours.field(name).astype(np.float64) for name in names])
-            apart.append(np.abs(found - expected).max() / np.abs(expected).max())
+            expected = np.stack([reference_result.field(name).astype(np.float64) for name in names])
+            result = np.stack([device_result.field(name).astype(np.float64) for name in names])
+            apart.append(np.abs(result - expected).max() / np.abs(expected).max())
         return float(np.max(apart))
 
     def verified(self, model: Model, difference: float | None) -> str:

@@ -63,16 +63,19 @@ class Pool(Benchmark):
             model = pool(shape, where, precision, variant)
             model.advance(COMPARED_TIME)
             states.append(model.state())
-        ours, theirs = states
+        device_result, reference_result = states
         names = ("z", "p", "q_after")
-        apart = [np.abs(ours[k].astype(float) - theirs[k]).max() / np.abs(theirs[k]).max() for k in names]
+        apart = [
+            np.abs(device_result[k].astype(float) - reference_result[k]).max() / np.abs(reference_result[k]).max()
+            for k in names
+        ]
         return float(np.max(apart))
 
     def verified(self, model: Model, difference: float | None) -> str:
         """Check that the volume is conserved and all values are finite."""
-        found = model.diagnostics()
-        error = abs(found["volume_error"])
-        if not (error <= LARGEST_VOLUME_ERROR[model.precision] and math.isfinite(found["kinetic_energy"])):
+        diagnostics = model.diagnostics()
+        error = abs(diagnostics["volume_error"])
+        if not (error <= LARGEST_VOLUME_ERROR[model.precision] and math.isfinite(diagnostics["kinetic_energy"])):
             raise EagreError(
                 f"The relative change of the volume is {error:.2g} ({model.precision} precision, {model.device})."
             )

@@ -81,13 +81,13 @@ class Benchmark(ABC):
 
     def compared(self, shape: tuple[int, int], device: Device, precision: str, variant: str) -> float:
         """Return `difference` after a check that it is finite and due to rounding."""
-        found = self.difference(shape, device, precision, variant)
+        result = self.difference(shape, device, precision, variant)
         other = self.reference_precision(device, precision)
-        if not found <= max(self.largest_difference[precision], self.largest_difference[other]):
+        if not result <= max(self.largest_difference[precision], self.largest_difference[other]):
             raise EagreError(
-                f"The result of {device} differs from its reference by {found:.2g} ({shape}, {variant}, {precision})."
+                f"The result of {device} differs from its reference by {result:.2g} ({shape}, {variant}, {precision})."
             )
-        return found
+        return result
 
 
 def paper_ms(paper: str, times: Mapping[int, tuple[float, float]], record: Mapping[str, Any]) -> str:
@@ -95,5 +95,5 @@ def paper_ms(paper: str, times: Mapping[int, tuple[float, float]], record: Mappi
     size, on_cpu = int(record["shape"][0]), record["threads"] > 0
     if size not in times:
         return ""
-    theirs = times[size][on_cpu]
-    return f"; {paper} {theirs:g} ms ({'core' if on_cpu else 'GPU'}), {theirs / record['ms_per_step']:.1f}x"
+    paper_value = times[size][on_cpu]
+    return f"; {paper} {paper_value:g} ms ({'core' if on_cpu else 'GPU'}), {paper_value / record['ms_per_step']:.1f}x"

@@ -115,17 +115,17 @@ def suite(
     peers = [Part("pympdata", "gauge, limiter", GRIDS, peer, 6)] if _times_peer(chosen, cases) else []
     for real in (precision,) if precision else ("single", "double"):
         width = check_precision(real)(0).itemsize
-        for part in (*selected, *peers):
-            for shape in part.shapes:
+        for benchmark_part in (*selected, *peers):
+            for shape in benchmark_part.shapes:
                 if math.prod(shape) > limit or 1.2 * WORDS * width * math.prod(shape) > chosen.free_memory():
                     continue
-                work, steps, verified = part.make(chosen, real, shape)
+                work, steps, verified = benchmark_part.make(chosen, real, shape)
                 for threads, copy in copies.items():
                     with machine.threads_limited(chosen, threads):
-                        made, taken = _timed(chosen, work, steps, repeats, seconds)
-                    found = _record(part, chosen, real, shape, threads, copy, made, taken)
-                    found["error"] = verified() + _beside_paper(part, found)
-                    yield {key: (found | origin)[key] for key in KEYS}
+                        built, taken = _timed(chosen, work, steps, repeats, seconds)
+                    result = _record(benchmark_part, chosen, real, shape, threads, copy, built, taken)
+                    result["error"] = verified() + _beside_paper(benchmark_part, result)
+                    yield {key: (result | origin)[key] for key in KEYS}
                 del work, verified
                 gc.collect()
 
@@ -146,47 +146,54 @@ def _timed(
 ) -> tuple[int, list[float]]:
     """Return the number of timed steps, and seconds per step of each repeat; `work` makes `steps`."""
     once = min(times_of(device, work, repeats=2, warm_up=1))
-    rounds = max(1, math.ceil(seconds / max(once, 1e-7)))
+    repetitions = max(1, math.ceil(seconds / max(once, 1e-7)))
 
     def many() -> None:
-        for _ in range(rounds):
+        for _ in range(repetitions):
             work()
 
-    found = [one / (rounds * steps) for one in times_of(device, many, repeats=repeats, warm_up=0)]
-    return rounds * steps * repeats, found
+    result = [one / (repetitions * steps) for one in times_of(device, many, repeats=repeats, warm_up=0)]
+    return repetitions * steps * repeats, result
 
 
 def _record(
-    part: Part, device: Device, precision: str, shape: Shape, threads: int, copy: float, steps: int, taken: list[float]
+    benchmark_part: Part,
+    device: Device,
+    precision: str,
+    shape: Shape,
+    threads: int,
+    copy: float,
+    steps: int,
+    seconds: list[float],
 ) -> dict[str, Any]:
     cells, size = math.prod(shape), check_precision(precision)(0).itemsize
-    speed = cells / median(taken)
-    moved = None if part.words is None else part.words * size
+    speed = cells / median(seconds)
+    traffic = None if benchmark_part.words is None else benchmark_part.words * size
     cached = WORDS * size * cells < cache_bytes(device)
     return {
         "model": "anelastic",
-        "case": part.case,
-        "variant": part.variant,
+        "case": benchmark_part.case,
+        "variant": benchmark_part.variant,
         "precision": precision,
         "device": machine.device_name(device),
         "threads": threads,
         "shape": list(shape),
         "steps": steps,
-        "ms_per_step": 1e3 * median(taken),
-        "ms_best": 1e3 * min(taken),
+        "ms_per_step": 1e3 * median(seconds),
+        "ms_best": 1e3 * min(seconds),
         "cell_steps_per_s": speed,
-        "bytes_per_cell": moved,
-        "fraction_of_copy": None if cached or moved is None else moved * speed / copy,
+        "bytes_per_cell": traffic,
+        "fraction_of_copy": None if cached or traffic is None else traffic * speed / copy,
         "copy_gb_per_s": copy / 1e9,
     }
 
 
-def _beside_paper(part: Part, record: dict[str, Any]) -> str:
+def _beside_paper(benchmark_part: Part, record: dict[str, Any]) -> str:
     """Return the published time per step for this size, on a GPU or one core, and the speed-up."""
-    if part.case != "mpdata" or record["precision"] != "double" or record["threads"] > 1:
+    if benchmark_part.case != "mpdata" or record["precision"] != "double" or record["threads"] > 1:
         return ""
-    theirs = 10.0 * PAPER_SECONDS[tuple(record["shape"])][record["threads"] == 0]  # type: ignore[index]
-    if math.isnan(theirs):
+    paper_value = 10.0 * PAPER_SECONDS[tuple(record["shape"])][record["threads"] == 0]  # type: ignore[index]
+    if math.isnan(paper_value):
         return ""
     chip = "K40m" if record["threads"] == 0 else "core"
-    return f"; paper {theirs:g} ms ({chip}), {theirs / record['ms_per_step']:.1f}x"
+    return f"; paper {paper_value:g} ms ({chip}), {paper_value / record['ms_per_step']:.1f}x"

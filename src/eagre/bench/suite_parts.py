@@ -50,12 +50,12 @@ def advection(device: Device, precision: str, shape: Shape, kernels: str = "fast
     mass = float(np.sum(start * h, dtype=np.float64))
 
     def verified() -> str:
-        found = device.host(first)
-        change = abs(float(np.sum(found * h, dtype=np.float64)) / mass - 1.0)
-        inside = start.min() - 1e-5 <= found.min() and found.max() <= start.max() + 1e-5
+        result = device.host(first)
+        change = abs(float(np.sum(result * h, dtype=np.float64)) / mass - 1.0)
+        inside = start.min() - 1e-5 <= result.min() and result.max() <= start.max() + 1e-5
         if not (change < 100.0 * ROUNDING[precision] and inside):
             raise EagreError(
-                f"Mass changed by {change:.2g} on {device}; values range from {found.min():g} to {found.max():g}."
+                f"Mass changed by {change:.2g} on {device}; values range from {result.min():g} to {result.max():g}."
             )
         return f"mass {change:.1e}, in bounds"
 
@@ -74,11 +74,11 @@ def laplacian(device: Device, precision: str, shape: Shape) -> Made:
     work = device.repeated([_operator(device, precision, shape).apply(q, out)], 1)
 
     def verified() -> str:
-        small = np.random.default_rng(6).random(COMPARED)
-        there, found = device.array(small.astype(real)), device.zeros(COMPARED, real)
-        device.run([_operator(device, precision, COMPARED).apply(there, found)])
-        wide = sum(np.roll(small, 2, axis) - 2.0 * small + np.roll(small, -2, axis) for axis in range(3))
-        worst = float(np.abs(device.host(found) - 0.25 * wide).max())
+        is_small = np.random.default_rng(6).random(COMPARED)
+        there, result = device.array(is_small.astype(real)), device.zeros(COMPARED, real)
+        device.run([_operator(device, precision, COMPARED).apply(there, result)])
+        wide = sum(np.roll(is_small, 2, axis) - 2.0 * is_small + np.roll(is_small, -2, axis) for axis in range(3))
+        worst = float(np.abs(device.host(result) - 0.25 * wide).max())
         if not worst < ROUNDING[precision]:
             raise EagreError(f"The operator differs from plain sums by {worst:.2g} on {device}.")
         return f"{worst:.1e} from plain sums"
@@ -94,7 +94,7 @@ def one_iteration(*, hill: bool) -> Callable[[Device, str, Shape], Made]:
     """
 
     def make(device: Device, precision: str, shape: Shape) -> Made:
-        projection = _projection(device, precision, shape, hill, most=1)
+        projection = _projection(device, precision, shape, hill, max_iterations=1)
 
         def work() -> None:
             try:
@@ -103,8 +103,8 @@ def one_iteration(*, hill: bool) -> Callable[[Device, str, Shape], Made]:
                 return
 
         def verified() -> str:
-            small = _projection(device, precision, (16, 16, 16), hill, most=400, tolerance=1e-3)
-            return f"{small.solve(1.0).iterations} iterations to 1e-3 at 16^3"
+            is_small = _projection(device, precision, (16, 16, 16), hill, max_iterations=400, tolerance=1e-3)
+            return f"{is_small.solve(1.0).iterations} iterations to 1e-3 at 16^3"
 
         return work, 1, verified
 
@@ -112,7 +112,7 @@ def one_iteration(*, hill: bool) -> Callable[[Device, str, Shape], Made]:
 
 
 def _projection(
-    device: Device, precision: str, shape: Shape, hill: bool, *, most: int, tolerance: float = NEVER
+    device: Device, precision: str, shape: Shape, hill: bool, *, max_iterations: int, tolerance: float = NEVER
 ) -> Projection:
     """Return a projection of random winds, m/s, with spacings of 1 m."""
     real, (nz, ny, nx) = check_precision(precision), shape
@@ -123,7 +123,7 @@ def _projection(
         sides = ("wall", "periodic", "periodic")
     metric = Metric(shape, (1.0, 1.0, 1.0), sides, hill=ground)
     projection = Projection(
-        device, precision, metric, tolerance=tolerance, method="gcr", guess="zero", max_iterations=most,
+        device, precision, metric, tolerance=tolerance, method="gcr", guess="zero", max_iterations=max_iterations,
         num_directions=1, preconditioner="line-jacobi" if hill else "none",
     )  # fmt: skip
     rng = np.random.default_rng(9)
@@ -136,17 +136,17 @@ def peer(device: Device, precision: str, shape: Shape) -> Made:
     """Return the steps of `advection` by PyMPDATA."""
     from importlib import import_module
 
-    theirs, periodic = import_module("PyMPDATA"), import_module("PyMPDATA.boundary_conditions").Periodic
+    peer_values, periodic = import_module("PyMPDATA"), import_module("PyMPDATA.boundary_conditions").Periodic
     real = check_precision(precision)
     rng = np.random.default_rng(5)
     start, h = rng.random(shape).astype(real), (1.0 + 0.5 * rng.random(shape)).astype(real)
-    options = theirs.Options(n_iters=2, infinite_gauge=True, nonoscillatory=True, dtype=real)
+    options = peer_values.Options(n_iters=2, infinite_gauge=True, nonoscillatory=True, dtype=real)
     sides = {"halo": options.n_halo, "boundary_conditions": (periodic(), periodic(), periodic())}
-    solver = theirs.Solver(
-        stepper=theirs.Stepper(options=options, grid=shape, non_unit_g_factor=True),
-        advectee=theirs.ScalarField(start.copy(), **sides),
-        advector=theirs.VectorField(tuple(reversed(winds(shape, real))), **sides),
-        g_factor=theirs.ScalarField(h, **sides),
+    solver = peer_values.Solver(
+        stepper=peer_values.Stepper(options=options, grid=shape, non_unit_g_factor=True),
+        advectee=peer_values.ScalarField(start.copy(), **sides),
+        advector=peer_values.VectorField(tuple(reversed(winds(shape, real))), **sides),
+        g_factor=peer_values.ScalarField(h, **sides),
     )
     mass = float(np.sum(start * h, dtype=np.float64))
 

@@ -94,10 +94,10 @@ def tune_benchmark(
 def _asked_for(target: Target, only: Iterable[str], schemes: Iterable[str]) -> list[Space]:
     """Return the spaces with the given names, and those of the given schemes in addition to the common ones."""
     spaces = spaces_of(target.use.model, target.device.kind, target.use.size)
-    wanted, asked = set(only), set(schemes)
-    _check_names(wanted, spaces)
-    ours = {"", *(asked or (space.scheme for space in spaces))}
-    return [space for space in spaces if space.scheme in ours and (not wanted or space.name in wanted)]
+    requested, requested_names = set(only), set(schemes)
+    _check_names(requested, spaces)
+    own_names = {"", *(requested_names or (space.scheme for space in spaces))}
+    return [space for space in spaces if space.scheme in own_names and (not requested or space.name in requested)]
 
 
 def forget(
@@ -202,7 +202,7 @@ def _search(spaces: Sequence[Space], make: Make, target: Target, tell: Tell) -> 
         except EagreError as error:  # continue with the other spaces
             tell(f"{space.name}: left out: {error}")
             continue
-        found = {
+        results = {
             "best": f"{space.name}: {describe(outcome.best)}",
             "shape": list(target.shape),
             "tried": len(outcome.trials),
@@ -210,7 +210,7 @@ def _search(spaces: Sequence[Space], make: Make, target: Target, tell: Tell) -> 
             "date": datetime.now(UTC).date().isoformat(),
         }
         seconds = {"before": outcome.shipped_seconds, "after": outcome.tuned_seconds}
-        entry = Entry(space.name, of_scheme, outcome.values, outcome.same_bits, seconds, found, origin=origin)
+        entry = Entry(space.name, of_scheme, outcome.values, outcome.same_bits, seconds, results, origin=origin)
         store.add(path, entry)
         yield Found(outcome, of_scheme, target.shape)
 
@@ -239,17 +239,17 @@ def choose_scheme(
     return scheme
 
 
-def dump(found: Sequence[Found]) -> list[dict[str, Any]]:
+def dump(results: Sequence[Found]) -> list[dict[str, Any]]:
     """Return all timings for a file: a row with its runs for each trial."""
     return [
         {"space": one.outcome.space.name, **one.use._asdict(), "shape": list(one.shape), **asdict(trial)}
-        for one in found
+        for one in results
         for trial in one.outcome.trials
     ]
 
 
-def _check_names(wanted: set[str], spaces: Sequence[Space]) -> None:
-    unknown = wanted - {space.name for space in spaces}
+def _check_names(requested: set[str], spaces: Sequence[Space]) -> None:
+    unknown = requested - {space.name for space in spaces}
     if unknown:
         allowed = ", ".join(dict.fromkeys(space.name for space in spaces))
         problem = "The search space does not exist."

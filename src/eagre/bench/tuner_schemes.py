@@ -52,31 +52,31 @@ def tune_schemes(
     """
     if kind != MODEL or len(schemes) < 2:
         return []
-    found, largest = [], {}
+    results, max_error = [], {}
     for size in sizes or sizes_of(kind, device, precision):
-        largest[target_at(kind, device, precision, size).use.size] = size
-    journals = {size: target_at(kind, device, precision, size).journal(WHOLE_RUNS) for size in largest.values()}
+        max_error[target_at(kind, device, precision, size).use.size] = size
+    journals = {size: target_at(kind, device, precision, size).journal(WHOLE_RUNS) for size in max_error.values()}
     errors = _errors(device, precision, schemes, journals.values())
-    alike = [name for name in schemes if errors[name] <= ALIKE * min(errors.values())]
+    equal_errors = [name for name in schemes if errors[name] <= ALIKE * min(errors.values())]
     for size, journal in journals.items():
-        runs = _whole_runs_once(device, precision, alike, size, errors, journal)
-        times = {name: typical(runs[name], device.kind) for name in alike}
+        runs = _whole_runs_once(device, precision, equal_errors, size, errors, journal)
+        times = {name: typical(runs[name], device.kind) for name in equal_errors}
         for name in schemes:
-            told = f"{times[name]:.4g} s per run" if name in times else "left out"
-            tell(f"{name}: {size} x {size}: {told}, error {errors[name]:.2e} m")
-        found.append(choose_scheme(kind, device, precision, times, size * size))
-    return found
+            summary = f"{times[name]:.4g} s per run" if name in times else "left out"
+            tell(f"{name}: {size} x {size}: {summary}, error {errors[name]:.2e} m")
+        results.append(choose_scheme(kind, device, precision, times, size * size))
+    return results
 
 
 def _errors(device: Device, precision: str, schemes: Sequence[str], journals: Iterable[Journal]) -> dict[str, float]:
     """Return the mean error of each scheme, m, from a journal of any size or computed once."""
     kept = [trial.choice for journal in journals for trial in journal.trials.values()]
-    found = {one["scheme"]: one["error"] for one in kept if "error" in one and one.get("scheme") in schemes}
-    missing = [name for name in schemes if name not in found]
+    results = {one["scheme"]: one["error"] for one in kept if "error" in one and one.get("scheme") in schemes}
+    missing = [name for name in schemes if name not in results]
     if missing:
         exact = exact_peak(device)
-        found |= {name: error_of(device, precision, name, exact) for name in missing}
-    return found
+        results |= {name: error_of(device, precision, name, exact) for name in missing}
+    return results
 
 
 def _whole_runs_once(
@@ -103,8 +103,8 @@ def whole_runs(device: Device, precision: str, schemes: Sequence[str], size: int
     timer, models, threads = timer_of(device), {}, {}
     times: dict[str, list[float]] = {name: [] for name in schemes}
     for name in schemes:
-        found = chosen(device, MODEL, size * size, precision, name)
-        models[name], threads[name] = started(sine(size), found.device, precision, name), found.threads
+        results = chosen(device, MODEL, size * size, precision, name)
+        models[name], threads[name] = started(sine(size), results.device, precision, name), results.threads
     starts = {name: model.state() for name, model in models.items()}
     for _ in range(RUNS + 1):
         for name, model in models.items():
@@ -123,9 +123,9 @@ def exact_peak(device: Device) -> np.ndarray:
 
 def error_of(device: Device, precision: str, scheme: str, exact: np.ndarray) -> float:
     """Return the mean error of the depth of an outward-moving smooth peak, m, relative to `exact_peak`."""
-    ours = started(gaussian_peak(COARSE), device, precision, scheme)
-    ours.advance(PEAK_TIME)
-    return float(np.abs(ours.field("depth") - exact).mean())
+    device_result = started(gaussian_peak(COARSE), device, precision, scheme)
+    device_result.advance(PEAK_TIME)
+    return float(np.abs(device_result.field("depth") - exact).mean())
 
 
 def started(case: WaterCase, device: Device, precision: str, scheme: str) -> Any:

@@ -72,8 +72,8 @@ class Target:
 
     def path(self, name: str, scheme: str = "") -> Path:
         """Return the path of the timings with a name, in a folder next to the store."""
-        parts = name, self.use.model, scheme, self.use.precision, "x".join(map(str, self.shape)), self.case
-        return file_of(self.device).with_suffix("") / f"{slug('-'.join(parts))}.jsonl"
+        name_items = name, self.use.model, scheme, self.use.precision, "x".join(map(str, self.shape)), self.case
+        return file_of(self.device).with_suffix("") / f"{slug('-'.join(name_items))}.jsonl"
 
     def journal(self, name: str, scheme: str = "") -> Journal:
         """Return the journal with a name: a space or `WHOLE_RUNS`."""

@@ -54,8 +54,8 @@ class Kept:
             return self.make(device)
         if self._trial is None:
             self._trial = object.__new__(type(shipped))
-            given = shipped.__getstate__()
-            self._trial.__setstate__({**given, "kept": {**given["kept"], "device": device}, "state": start})
+            attributes = shipped.__getstate__()
+            self._trial.__setstate__({**attributes, "kept": {**attributes["kept"], "device": device}, "state": start})
         elif self._values != identity(values):
             self._trial.use_tuning(device)
         self._values = identity(values)
@@ -113,11 +113,11 @@ class StepsOfModel:
 
     def verify(self, values: Mapping[str, Any]) -> bool:
         """Return whether some steps give bitwise the results of the shipped values; see `Workload.verify`."""
-        found, expected = self._results(values), self._expected
-        worst = difference(found, expected, self._units)
+        results, expected = self._results(values), self._expected
+        worst = difference(results, expected, self._units)
         if not worst <= self.tolerance:
             raise EagreError(f"The results differ from those of the shipped values by {worst:.2g}.")
-        return all(np.array_equal(found[name], expected[name], equal_nan=True) for name in expected)
+        return all(np.array_equal(results[name], expected[name], equal_nan=True) for name in expected)
 
     @cached_property
     def _expected(self) -> dict[str, np.ndarray]:
@@ -150,29 +150,29 @@ class StepsOfModel:
         if not values and self._beside is not None:
             return self._beside
         with self._timed.trial(values, self.anew) as model:
-            made = self._clock(model, values)
+            clock = self._clock(model, values)
         if not values and not self.anew:
-            self._beside = made
-        return made
+            self._beside = clock
+        return clock
 
     def _clock(self, model: Model, values: Mapping[str, Any]) -> Callable[[], float]:
         work = model.steps_without_checks(self.steps_a_call)
         timer = timer_of(self.device)
 
-        def timed(rounds: int) -> float:
+        def timed(repetitions: int) -> float:
             with threads_of(self.device, values):
-                return timer(lambda: [work() for _ in range(rounds)])
+                return timer(lambda: [work() for _ in range(repetitions)])
 
         timed(1)  # compile the remaining programs
         seconds = timed(1)
         self._rounds = self._rounds or max(1, math.ceil(LEAST_SECONDS[self.device.kind] / max(seconds, 1e-7)))
 
         def run() -> float:
-            before = model.steps
-            taken = timed(self._rounds)
-            if model.steps <= before:
+            steps_before = model.steps
+            seconds_taken = timed(self._rounds)
+            if model.steps <= steps_before:
                 raise EagreError("The model made no step.")
-            return taken / (model.steps - before)
+            return seconds_taken / (model.steps - steps_before)
 
         run()  # warm-up
         self.sound(model)
@@ -196,7 +196,7 @@ class StepsOfBenchmark(StepsOfModel):
             return lambda where: subject.checked_model(side, where, precision, space.variant)
 
         self.anew = space.model != "shallow-water"
-        small = self.job.size
+        small_size = self.job.size
         whole = of(size)
         tolerance, steps = subject.largest_difference[precision], subject.steps_a_call[device.kind]
 
@@ -205,7 +205,7 @@ class StepsOfBenchmark(StepsOfModel):
 
         cells = prod(subject.shape(size, space.variant))
         super().__init__(
-            device, precision, cells, whole, whole if small == size else of(small), tolerance, steps, sound
+            device, precision, cells, whole, whole if small_size == size else of(small_size), tolerance, steps, sound
         )
 
     def compile(self, variants: Sequence[Mapping[str, Any]]) -> None:
@@ -231,8 +231,8 @@ def first_needed(space: Space, device: Device, precision: str, size: int) -> tup
     with one change.
     """
     shipped = {**device.table.values, **base_of(space, device, precision, size)}
-    card = card_of(device, prod(subject_of(space.model).shape(size, space.variant)))
-    choices = space.choices(shipped, card, precision)
+    gpu = card_of(device, prod(subject_of(space.model).shape(size, space.variant)))
+    choices = space.choices(shipped, gpu, precision)
     if space.covering is not None:
         choices = [choice for choice in choices if space.covering(choice)]
     elif len(choices) > SMALL_SPACE:
@@ -264,20 +264,24 @@ def cells_of(model: Model) -> int:
     return model.grid.cells * (1 if model.levels is None else model.levels.height.size)
 
 
-def difference(found: Mapping[str, Any], expected: Mapping[str, Any], units: Mapping[str, str]) -> float:
+def difference(values: Mapping[str, Any], expected: Mapping[str, Any], units: Mapping[str, str]) -> float:
     """Return the maximum difference of fields, relative to the maximum of values with the same units.
 
     Infinite if only one of two values is NaN.
     """
     worst: dict[str, float] = {}
     scale: dict[str, float] = {}
-    for name, theirs in expected.items():
-        ours, theirs, unit = np.asarray(found[name], np.float64), np.asarray(theirs, np.float64), units[name]
-        good = np.isfinite(theirs)
-        if not np.array_equal(np.isfinite(ours), good):
+    for name, expected_value in expected.items():
+        value, expected_value, unit = (
+            np.asarray(values[name], np.float64),
+            np.asarray(expected_value, np.float64),
+            units[name],
+        )
+        good = np.isfinite(expected_value)
+        if not np.array_equal(np.isfinite(value), good):
             return math.inf
-        scale[unit] = max(scale.get(unit, 0.0), float(np.abs(theirs[good]).max(initial=0.0)))
-        worst[unit] = max(worst.get(unit, 0.0), float(np.abs(ours - theirs)[good].max(initial=0.0)))
+        scale[unit] = max(scale.get(unit, 0.0), float(np.abs(expected_value[good]).max(initial=0.0)))
+        worst[unit] = max(worst.get(unit, 0.0), float(np.abs(value - expected_value)[good].max(initial=0.0)))
     return max((worst[unit] / scale[unit] for unit in worst if worst[unit] > 0.0), default=0.0)
 
 
@@ -302,8 +306,8 @@ def threads_of(device: Device, values: Mapping[str, Any]) -> Any:
     """Limit a CPU to the number of threads in the values, within the context."""
     from eagre.bench.machine import threads_limited
 
-    wanted = values.get("cpu.programs.threads", 0)
-    return threads_limited(device, wanted) if wanted else nullcontext()
+    requested = values.get("cpu.programs.threads", 0)
+    return threads_limited(device, requested) if requested else nullcontext()
 
 
 def _name(device: Device) -> str:

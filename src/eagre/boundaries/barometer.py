@@ -69,11 +69,11 @@ def _weights(pressure: TimeVaryingField, grid: Grid, side: str, cells: np.ndarra
     """Return the weights of the nodes in the mean over the faces of some cells along a side, (rows, columns)."""
     nodes, low = pressure.nodes, 0.5
     if side in ("west", "east"):
-        m, b = (one[cells] for one in nodes.place(0, low, grid.ny))
-        n, a = nodes.place(1, 0.0 if side == "west" else float(grid.nx), 1)
+        m, b = (one[cells] for one in nodes.locate(0, low, grid.ny))
+        n, a = nodes.locate(1, 0.0 if side == "west" else float(grid.nx), 1)
     else:
-        m, b = nodes.place(0, 0.0 if side == "south" else float(grid.ny), 1)
-        n, a = (one[cells] for one in nodes.place(1, low, grid.nx))
+        m, b = nodes.locate(0, 0.0 if side == "south" else float(grid.ny), 1)
+        n, a = (one[cells] for one in nodes.locate(1, low, grid.nx))
     counts = np.zeros(nodes.shape)
     for up, part in ((0, 1.0 - b), (1, b)):
         np.add.at(counts, (m + up, n), part * (1.0 - a) / cells.size)

@@ -18,7 +18,7 @@ from eagre.boundaries.wall import mirror
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.kernels.elevation import base
-from eagre.stepping.clock import DT, SPLIT, T, evaluate_series, open_gate, start_leg
+from eagre.stepping.clock import DT, SPLIT, T, evaluate_series, open_gate, start_batch
 from eagre.stepping.substeps import evaluate_series_of_stage
 
 LAYERS = 2
@@ -31,7 +31,7 @@ COLUMNS = 17
 # Columns of a table of faces: the cell on the high side of a face, 1 across x and 2 across y, the sign of inflow.
 FACE_J, FACE_I, ACROSS, INWARD = 0, 1, 2, 3
 
-TAIL = switch("TAIL", start_leg)
+TAIL = switch("TAIL", start_batch)
 SERIES = switch("SERIES", True)  # whether any series changes with time
 FILL = switch("FILL", 1)  # when ghosts are filled: 0 never, 1 always, 2 if the previous stage has run
 GHOST_0 = switch("GHOST_0", mirror)

@@ -175,7 +175,7 @@ class HaloFill:
         self.layout, self.device, self.precision = layout, device, precision
         self._count = len(fields)
         shape, axes = (1,) * (3 - len(layout.cells)) + layout.shape, range(-3, 0)
-        first = np.array([[*(0,) * (3 - len(layout.cells)), *layout.before]] * len(fields))
+        first = np.array([[*(0,) * (3 - len(layout.cells)), *layout.leading]] * len(fields))
         points = np.ones((len(fields), 3), np.int64)
         points[:, 3 - len(layout.cells) :] = [points_at(field.location, layout.cells) for field in fields]
         kind, value = np.zeros((len(fields), 3, 2), np.int64), np.zeros((len(fields), 3, 2))
@@ -216,7 +216,7 @@ def _check(field: HaloField, layout: Layout, points: Mapping[int, int]) -> None:
             raise InputError(
                 f"{side.kind!r} on the {name} side", allowed=", ".join(KINDS), problem="The halo rule is unknown."
             )
-    after = layout.after or layout.before
+    after = layout.trailing or layout.leading
     for axis in range(-len(layout.cells), 0):
         pair = [field.sides.get(name, Side("none")).kind for name in SIDES_OF_AXIS[axis]]
         if pair.count("periodic") == 1:
@@ -231,7 +231,7 @@ def _check(field: HaloField, layout: Layout, points: Mapping[int, int]) -> None:
                 f"a field at {field.location} on a periodic axis", allowed="a location without points on both sides",
                 problem="Fields with points on both sides of a periodic axis are not supported.",
             )  # fmt: skip
-        widest = max(layout.before[axis], after[axis] - extra)
+        widest = max(layout.leading[axis], after[axis] - extra)
         if pair != ["none"] * 2 and widest > points[axis] - (axis in STAGGERED[field.location]):
             raise InputError(
                 f"a halo of {widest} around {points[axis]} points", allowed="at most as wide as the field",

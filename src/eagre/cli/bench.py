@@ -45,13 +45,13 @@ def bench(
 
     out = console()
     output = None if output is None else _target(output)
-    found = _records(model, device, precision, size, suite)
+    records = _records(model, device, precision, size, suite)
     print_device(device, out)
     columns = ["model", *(["case"] if suite else []), "variant", "precision", "threads", "cells", "ms/step", "best"]
     columns += ["cell-steps/s", "of copy", "verified"]
     out.print(_line(columns, suite), markup=False, soft_wrap=True)
     with out.status("measuring ...") if out.is_terminal else nullcontext():
-        for record in found:
+        for record in records:
             out.print(
                 _line(_row(record, suite), suite), markup=False, soft_wrap=True
             )  # each row at once, because a model takes minutes
@@ -106,7 +106,7 @@ def _alone(option: str, others: Mapping[str, Any]) -> None:
     """Raise `InputError` if an option with a separate report is combined with another one."""
     from eagre.errors import InputError
 
-    for flag in (name for name, given in others.items() if given):
+    for flag in (name for name, value in others.items() if value):
         raise InputError(
             f"{option} with {flag}",
             allowed="one of the two",

@@ -62,8 +62,8 @@ def _estimates(case: Case, model: Model) -> Rows:
     from eagre.cli.console import duration, size, whole
 
     rows = [("memory", f"{size(_memory())} of host memory after the set-up")]
-    members = model.device.devices if isinstance(model.device, Group) else [model.device]
-    rows += [("memory", f"{device}: {size(device.free_memory())} free") for device in members if device.kind == "cuda"]
+    devices = model.device.devices if isinstance(model.device, Group) else [model.device]
+    rows += [("memory", f"{device}: {size(device.free_memory())} free") for device in devices if device.kind == "cuda"]
     step = model.time_step
     if not 0.0 < step < float("inf"):
         return rows

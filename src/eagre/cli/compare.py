@@ -42,14 +42,20 @@ def compare(
             if (axis := differing_axis(first, one, second, other, name)) is not None:
                 problem = f"{first} and {second} differ in {axis}, so their values cannot be compared."
                 raise InputError(f"{name} of two files", allowed="the same points and times", problem=problem)
-            found = difference(read_values(one[name], first), read_values(other[name], second))
-            if found.points == 0:
+            norms = difference(read_values(one[name], first), read_values(other[name], second))
+            if norms.points == 0:
                 problem = f"{first} and {second} have no point where both have a value of {name}."
                 raise InputError(
                     f"{name} of two files", allowed="files with a common point with values", problem=problem
                 )
-            numbers = (found.l1, found.l2, found.largest, found.largest_over_points, found.relative)
-            rows.append([name, *(f"{number:.4g}" for number in numbers), str(found.points), str(found.alone)])
+            numbers = (
+                norms.l1,
+                norms.l2,
+                norms.largest,
+                norms.largest_over_points,
+                norms.relative,
+            )
+            rows.append([name, *(f"{number:.4g}" for number in numbers), str(norms.points), str(norms.alone)])
         times = [f"{float(data['time']):.10g} s" for data in (one, other) if "time" in data.variables]
     out = console()
     out.print(
@@ -59,7 +65,7 @@ def compare(
     out.print(grid_table(heads, rows))
 
 
-def _fields(first: Path, a: xr.Dataset, second: Path, b: xr.Dataset, wanted: list[str] | None) -> list[str]:
+def _fields(first: Path, a: xr.Dataset, second: Path, b: xr.Dataset, requested: list[str] | None) -> list[str]:
     """Return the names of the fields in both files; raise `InputError` if there are no such fields."""
     from eagre.errors import InputError
     from eagre.names import components
@@ -69,22 +75,22 @@ def _fields(first: Path, a: xr.Dataset, second: Path, b: xr.Dataset, wanted: lis
         for name in map(str, a.data_vars)
         if name in b and a[name].dtype.kind == b[name].dtype.kind == "f" and a[name].ndim
     ]
-    wanted = [one for name in wanted or [] for one in components(name, both) or [name]]
-    if missing := [name for name in wanted if name not in both]:
+    requested = [one for name in requested or [] for one in components(name, both) or [name]]
+    if missing := [name for name in requested if name not in both]:
         raise InputError(
             f"no field {missing[0]} in both {first} and {second}",
             allowed=", ".join(both) or "none",
             problem=f"The field {missing[0]} is not in both files.",
         )
     over_time = [name for name in both if "time" in a[name].dims and "time" in b[name].dims]
-    if not both or not (wanted or over_time or "time" not in a.dims or "time" not in b.dims):
+    if not both or not (requested or over_time or "time" not in a.dims or "time" not in b.dims):
         problem = f"{first} and {second} have no field over time in common."
         got = f"files whose common fields are {', '.join(both) or 'none'}"
         fix = f"-v {both[0]}" if both else ""
         raise InputError(
             got, allowed="two files of the same model and with the same variables", fix=fix, problem=problem
         )
-    return wanted or both
+    return requested or both
 
 
 def _at(path: Path, data: xr.Dataset, record: int) -> xr.Dataset:

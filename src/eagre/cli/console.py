@@ -101,12 +101,12 @@ def duration(seconds: float) -> str:
         return "-"
     if abs(seconds) < 60:
         return f"{seconds:.3g} s"
-    for large, small, factor, ratio in (("min", "s", 60, 60), ("h", "min", 60, 60), ("d", "h", 24, 24)):
+    for large, small_unit, factor, ratio in (("min", "s", 60, 60), ("h", "min", 60, 60), ("d", "h", 24, 24)):
         seconds, previous = seconds / factor, seconds
         if abs(seconds) < ratio or large == "d":
             whole = int(seconds)
-            rest = int(previous - whole * factor)
-            return f"{whole} {large} {rest:02d} {small}" if rest else f"{whole} {large}"
+            remainder = int(previous - whole * factor)
+            return f"{whole} {large} {remainder:02d} {small_unit}" if remainder else f"{whole} {large}"
     return f"{seconds:g}"
 
 

@@ -165,7 +165,7 @@ def _write_outlines(
             f"-v {' -v '.join(names)} for an outline", allowed="one depth", fix=f"-v {names[0]}",
             problem="An outline requires a single field.",
         )  # fmt: skip
-    name = names[0] if names else "" if results.depth(records[0]) is not None else results.largest_depth() or ""
+    name = names[0] if names else "" if results.depth(records[0]) is not None else results.max_depth_name() or ""
     if name and not ("depth" in name and results.attributes(name).get("units") == "m"):
         raise InputError(
             f"-v {name} for an outline", allowed="a depth, m", fix="-v depth, or no -v",

@@ -140,8 +140,8 @@ def _records(times: Any) -> str:
     from eagre.cli.console import duration
 
     first, last = float(times[0]), float(times[-1])
-    words = f" ({duration(first)} to {duration(last)})" if last >= 3600.0 else ""
-    return f"{first:g} s to {last:g} s{words}, {times.size} records"
+    span = f" ({duration(first)} to {duration(last)})" if last >= 3600.0 else ""
+    return f"{first:g} s to {last:g} s{span}, {times.size} records"
 
 
 def _tracks(results: Any) -> Rows:

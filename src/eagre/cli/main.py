@@ -62,8 +62,8 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(requested: bool) -> None:
+    if requested:
         from eagre import __version__
 
         typer.echo(f"eagre {__version__}")

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from eagre.config.problems import Key
     from eagre.contract import Model
     from eagre.io import FieldWriter
-    from eagre.io.behind import Behind
-    from eagre.io.part import Part
+    from eagre.io.behind import BackgroundWriter
+    from eagre.io.part import Subset
     from eagre.stepping.run import Event
 
 
@@ -56,11 +56,11 @@ class OutputPlan:
     def within(self, folder: Path) -> OutputPlan:
         """Return the same plan with new files in one folder, for a trial."""
 
-        def moved(files: tuple[tuple[Key, Path], ...], name: str) -> tuple[tuple[Key, Path], ...]:
+        def in_folder(files: tuple[tuple[Key, Path], ...], name: str) -> tuple[tuple[Key, Path], ...]:
             return tuple((key, folder / f"{name}{n}_{path.name}") for n, (key, path) in enumerate(files))
 
         return replace(
-            self, fields=moved(self.fields, "fields"), measured=moved(self.measured, "measured"),
+            self, fields=in_folder(self.fields, "fields"), measured=in_folder(self.measured, "measured"),
             gauges=self.gauges and folder / f"gauges_{self.gauges.name}",
             particles=self.particles and folder / f"particles_{self.particles.name}",
             append=False, overwrite=True,
@@ -72,9 +72,9 @@ class OutputPlan:
         return [path for path in (*(path for _, path in self._outputs), self.restart) if path is not None]
 
     @property
-    def spares(self) -> list[Path]:
+    def alternatives(self) -> list[Path]:
         """Alternative paths of the restart file, in the folders of the other files, if `checkpoint` is not writable."""
-        folders = dict.fromkeys(path.parent for _, path in self.places)
+        folders = dict.fromkeys(path.parent for _, path in self.output_paths)
         return [folder / self.checkpoint.name for folder in folders if folder != self.checkpoint.parent]
 
     @property
@@ -84,7 +84,7 @@ class OutputPlan:
         return [*self.fields, *named, *self.measured, (("breaking",), self.log)]
 
     @property
-    def places(self) -> list[tuple[Key, Path]]:
+    def output_paths(self) -> list[tuple[Key, Path]]:
         """Every file that the run may write, with its section; the restart file is the last."""
         return [*((key, path) for key, path in self._outputs if path is not None), (("restart",), self.checkpoint)]
 
@@ -118,15 +118,15 @@ def plan_outputs(case: Case, *, origin: Path | None, overwrite: bool, create: bo
     measured = tuple((key, section.file) for key, section in case.measured)
     restart = case.restart.file if case.restart else None
     files = (*(path for _, path in fields), gauges, particles, *(path for _, path in measured))
-    beside = next((path.parent for path in files if path is not None), None)
-    folder = beside or case.directory
-    log = beside / f"{case.name}_{case.log_name}.csv" if beside and case.log_name else None
+    sibling = next((path.parent for path in files if path is not None), None)
+    folder = sibling or case.directory
+    log = sibling / f"{case.name}_{case.log_name}.csv" if sibling and case.log_name else None
     checkpoint = restart or folder / f"{case.name}_restart.nc"
     plan = OutputPlan(
         fields, gauges, particles, measured, log, restart, checkpoint, origin is not None, overwrite
     )  # fmt: skip
-    _check_places(case, plan, origin, create)
-    for key, path in plan.places[:-1]:
+    _check_output_paths(case, plan, origin, create)
+    for key, path in plan.output_paths[:-1]:
         if path.exists() and not (plan.append or overwrite or path in replaced):
             raise case.problem(
                 (*key, "file"),
@@ -140,13 +140,13 @@ def plan_outputs(case: Case, *, origin: Path | None, overwrite: bool, create: bo
     return plan
 
 
-def _check_places(case: Case, plan: OutputPlan, origin: Path | None, create: bool) -> None:
+def _check_output_paths(case: Case, plan: OutputPlan, origin: Path | None, create: bool) -> None:
     """Reject outputs with equal paths, with the path of an input, or that cannot be a restart file."""
     from eagre.io.files import is_same_file, is_store
-    from eagre.io.restart import restart_place
+    from eagre.io.restart import restart_path
 
     seen: list[Path] = []
-    for key, path in plan.places:
+    for key, path in plan.output_paths:
         inputs = list(case.inputs) + ([origin] if origin is not None else [])
         if key == ("restart",) and origin is not None:
             inputs = [file for file in inputs if not is_same_file(file, origin)]
@@ -162,7 +162,7 @@ def _check_places(case: Case, plan: OutputPlan, origin: Path | None, create: boo
                     raise InputError(str(path), allowed="another file than the inputs", problem=problem)
             if key == ("restart",):
                 if create or path.parent.exists():
-                    restart_place(path)
+                    restart_path(path)
             elif path.is_dir() and not is_store(path):
                 raise InputError(str(path), allowed="a file name", problem=f"The output {path} is a folder.")
         except InputError as error:
@@ -185,13 +185,13 @@ def records(start: float, end: float, interval: float | None) -> int:
     return 2 + between
 
 
-def part_of(case: Case, key: Key, model: Model) -> Part:
+def part_of(case: Case, key: Key, model: Model) -> Subset:
     """Return the cells that a section of the case's `outputs` requests."""
-    from eagre.io.part import Part
+    from eagre.io.part import Subset
 
     section = dict(case.outputs)[key]
     try:
-        return Part.of(model.grid, section.extent, section.stride)
+        return Subset.of(model.grid, section.extent, section.stride)
     except InputError as error:
         raise case.problem((*key, error.what.partition(" ")[0]), error) from None
 
@@ -222,13 +222,13 @@ def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) ->
     from eagre.config.problems import spell_key
     from eagre.contract import gauged
     from eagre.io import GaugeWriter, ParticleWriter
-    from eagre.io.behind import Behind
+    from eagre.io.behind import BackgroundWriter
     from eagre.stepping.run import Event
 
     options = _options(case, plan)
     events: list[Event] = []
-    behind = Behind()
-    stack.callback(behind.close)
+    writer_thread = BackgroundWriter()
+    stack.callback(writer_thread.close)
     new = {path: not (plan.append and path.exists()) for path in plan.files}
 
     def add(
@@ -238,14 +238,20 @@ def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) ->
 
     fields_of, measured_of = dict(plan.fields), dict(plan.measured)
     for key, section in case.outputs:
-        fields = stack.enter_context(_field_writer(case, key, model, plan, behind))
+        fields = stack.enter_context(_field_writer(case, key, model, plan, writer_thread))
         add(spell_key(key), section.interval, fields.write, at_start=new[fields_of[key]])
     if case.gauges is not None and plan.gauges is not None:
         names = case.checked_variables(case.gauges.variables or case.gauge_variables, gauged(model), "gauges")
         with case.at("gauges", "points"):
-            gauges = GaugeWriter(plan.gauges, model, case.gauges.on(model.grid), names, beside=behind, **options)
+            gauges = GaugeWriter(plan.gauges, model, case.gauges.on(model.grid), names, beside=writer_thread, **options)
         stack.enter_context(gauges)
-        add("gauges", case.gauges.interval, gauges.write, at_start=new[plan.gauges], follow=gauges.follow)
+        add(
+            "gauges",
+            case.gauges.interval,
+            gauges.write,
+            at_start=new[plan.gauges],
+            start_sampling=gauges.start_sampling,
+        )
     drifting = getattr(case, "particles", None)
     if drifting is not None and plan.particles is not None:
         tracks = stack.enter_context(ParticleWriter(plan.particles, model, **options))
@@ -256,19 +262,19 @@ def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) ->
         at_start = section.at_start and new[measured_of[key]]
         add(spell_key(key), section.interval, writer.write, at_start=at_start)
     if case.restart is not None and plan.restart is not None:
-        add("restart", case.restart.interval, _restarts(case, plan.restart, behind), at_start=False)
+        add("restart", case.restart.interval, _restarts(case, plan.restart, writer_thread), at_start=False)
     return events
 
 
-def _field_writer(case: Case, key: Key, model: Model, plan: OutputPlan, behind: Behind) -> FieldWriter:
+def _field_writer(case: Case, key: Key, model: Model, plan: OutputPlan, writer_thread: BackgroundWriter) -> FieldWriter:
     """Return the open file of a section of the case's `outputs`."""
     from eagre.io import FieldWriter
 
     section = dict(case.outputs)[key]
     names = case.checked_variables(section.variables or case.default_variables, model.variables, *key)
-    own = {"compression": section.compression, "beside": behind, "part": part_of(case, key, model)}
-    own["overwrite"] = plan.overwrite or section.overwrite
-    return FieldWriter(dict(plan.fields)[key], model, names, **(_options(case, plan) | own))
+    options = {"compression": section.compression, "beside": writer_thread, "part": part_of(case, key, model)}
+    options["overwrite"] = plan.overwrite or section.overwrite
+    return FieldWriter(dict(plan.fields)[key], model, names, **(_options(case, plan) | options))
 
 
 def _options(case: Case, plan: OutputPlan) -> dict[str, Any]:
@@ -290,22 +296,22 @@ def write_log(case: Case, model: Model, plan: OutputPlan) -> None:
         write_rows(plan.log, *case.log(model))
 
 
-def _restarts(case: Case, path: Path, behind: Behind) -> Callable[[Model], None]:
+def _restarts(case: Case, path: Path, writer_thread: BackgroundWriter) -> Callable[[Model], None]:
     """Return an action that writes a restart file after all earlier field records are on disk."""
     from eagre.io import write_restart
 
     def save(model: Model) -> None:
-        do_all((behind.wait, lambda: write_restart(path, model, start_date=case.run.start_date)))
+        do_all((writer_thread.wait, lambda: write_restart(path, model, start_date=case.run.start_date)))
 
     return save
 
 
 def _attributes(case: Case) -> dict[str, Any]:
     """Return the attributes of the output files that are taken from the case."""
-    given = {"title": case.title or case.name, "case": case.text}
+    attributes = {"title": case.title or case.name, "case": case.text}
     if case.run.start_date is not None:
-        given["start_date"] = case.run.start_date.isoformat()
-    return given
+        attributes["start_date"] = case.run.start_date.isoformat()
+    return attributes
 
 
 def _prepare_folder(path: Path, create: bool) -> None:
@@ -319,8 +325,8 @@ def _prepare_folder(path: Path, create: bool) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        place = first_missing(folder)
-        why = f"{place} is a file" if place.is_file() else error.strerror
+        obstacle = first_missing(folder)
+        why = f"{obstacle} is a file" if obstacle.is_file() else error.strerror
         raise OutputError(f"cannot create the folder {folder}: {why}") from None
     if not os.access(folder, os.W_OK | os.X_OK):
         raise OutputError(f"cannot write {path.resolve()}: no permission to write in {folder}")

@@ -91,16 +91,16 @@ class ProgressView:
         """Show the state of the run."""
         if self.quiet:
             return
-        share = share_done(progress, self.start)
-        rest = rates(progress, self._compiled)
+        fraction = share_done(progress, self.start)
+        description = rates(progress, self._compiled)
         self._compiled = self._compiled or progress
         if self._bar is not None:
             when = f"t = {duration(progress.time)} of {duration(progress.until)}"
-            self._bar.update(self._task, completed=share, when=when, rates=rest)
-        elif share >= self._next_share or time.monotonic() >= self._next_line:
-            self._next_share = (int(share * 10) + 1) / 10
+            self._bar.update(self._task, completed=fraction, when=when, rates=description)
+        elif fraction >= self._next_share or time.monotonic() >= self._next_line:
+            self._next_share = (int(fraction * 10) + 1) / 10
             self._next_line = time.monotonic() + _LINE_EVERY
-            text = f"{share:4.0%}  t = {duration(progress.time)}  {rest}"
+            text = f"{fraction:4.0%}  t = {duration(progress.time)}  {description}"
             self.console.print(text, soft_wrap=True, markup=False)
 
 
@@ -124,11 +124,11 @@ def time_left(progress: Progress, compiled: Progress | None) -> float:
 def rates(progress: Progress, compiled: Progress | None) -> str:
     """Return steps per second, time step, remaining time and mass error in one line."""
     left = time_left(progress, compiled)
-    parts = [
+    entries = [
         f"{quantity(progress.steps_per_second)} steps/s" if left == left else "compiling",
         f"dt {duration(progress.dt)}" if progress.dt < UNLIMITED else "dt unlimited",
     ]
-    parts += [f"{duration(left)} left"] if left == left else []
+    entries += [f"{duration(left)} left"] if left == left else []
     if progress.volume_error == progress.volume_error:
-        parts.append(f"mass error {progress.volume_error:.1e}")
-    return ", ".join(parts)
+        entries.append(f"mass error {progress.volume_error:.1e}")
+    return ", ".join(entries)

@@ -46,7 +46,7 @@ def run(
     with ExitStack() as stack:
         signals = stack.enter_context(interrupts(_early))
         stack.enter_context(compile_workers())
-        for _, path in plan.places:
+        for _, path in plan.output_paths:
             stack.enter_context(locked(path))
         again = _command(case_file, device=device, precision=precision, threads=threads, set=changes)
         _run(case, plan, origin, device, precision, quiet, signals, threads is None, again)
@@ -74,11 +74,11 @@ def prepare(
 
 def _command(case_file: Path, **options: Any) -> list[str]:
     """Return the command that runs a case with these options."""
-    words = ["eagre", "run", str(case_file)]
+    arguments = ["eagre", "run", str(case_file)]
     for name, value in options.items():
         for one in value if isinstance(value, list) else [value]:
-            words += [] if one is None else [f"--{name}", str(one)]
-    return words
+            arguments += [] if one is None else [f"--{name}", str(one)]
+    return arguments
 
 
 def _use_threads(count: int) -> None:
@@ -97,12 +97,12 @@ def _use_threads(count: int) -> None:
         ) from None
 
 
-def _use_tuned_threads(wanted: int) -> None:
+def _use_tuned_threads(threads: int) -> None:
     """Let CPU programs use as many threads as tuning found best, if it did."""
     import os
 
-    if wanted and "NUMBA_NUM_THREADS" not in os.environ:
-        _use_threads(wanted)
+    if threads and "NUMBA_NUM_THREADS" not in os.environ:
+        _use_threads(threads)
 
 
 def _early(number: int) -> KeyboardInterrupt:
@@ -164,12 +164,12 @@ def restore(case: Case, model: Model, origin: Path) -> None:
     from eagre.io.restart import read_restart_header
 
     header = read_restart_header(origin)
-    own, theirs = "" if case.run.start_date is None else case.run.start_date.isoformat(), header.start_date
-    if theirs not in ("", own):
+    case_date, file_date = "" if case.run.start_date is None else case.run.start_date.isoformat(), header.start_date
+    if file_date not in ("", case_date):
         error = InputError(
-            f"start_date = {own or 'none'} for the restart file {origin} of a run with start_date = {theirs}",
+            f"start_date = {case_date or 'none'} for the restart file {origin} of a run with start_date = {file_date}",
             allowed="the start date of the original run",
-            fix=f"start_date = {theirs}",
+            fix=f"start_date = {file_date}",
             problem="The start date differs from the start date of the restart file.",
         )
         raise case.problem(("run", "start_date"), error)
@@ -190,19 +190,25 @@ def _go(case: Case, model: Model, plan: OutputPlan, out: Console, quiet: bool) -
     """Open the files, run to the end and close the files; write a restart file if closing an output fails."""
     from eagre.cli.outputs import make_events, write_log
     from eagre.cli.progress import ProgressView
-    from eagre.stepping.run import restart_places, save_state
+    from eagre.stepping.run import restart_paths, save_state
     from eagre.stepping.run import run as run_loop
 
-    places, date, summary = {"checkpoint": plan.checkpoint, "spares": plan.spares}, case.run.start_date, None
+    restart_options, date, summary = (
+        {"checkpoint": plan.checkpoint, "alternatives": plan.alternatives},
+        case.run.start_date,
+        None,
+    )
     try:
         with ExitStack() as stack:
             events = make_events(case, model, plan, stack)
             stack.callback(write_log, case, model, plan)
             view = stack.enter_context(ProgressView(out, model.time, quiet=quiet))
-            summary = run_loop(model, case.run.end_time, events, on_progress=view.update, start_date=date, **places)
+            summary = run_loop(
+                model, case.run.end_time, events, on_progress=view.update, start_date=date, **restart_options
+            )
     except OSError as error:
         if summary is not None:
-            save_state(error, model, restart_places(**places), date)
+            save_state(error, model, restart_paths(**restart_options), date)
         raise
     return summary
 
@@ -315,8 +321,8 @@ def _of_copy(summary: RunSummary, model: Model) -> str:
     megabytes, device = 512, model.device
     if isinstance(device, Group) or device.kind != "cuda" or device.free_memory() < 2.2e6 * megabytes:
         return ""
-    moved = model.bytes_per_step * summary.cell_steps_per_second
-    return f", {moved / copy_bandwidth(device, megabytes):.0%} of the copy bandwidth"
+    traffic = model.bytes_per_step * summary.cell_steps_per_second
+    return f", {traffic / copy_bandwidth(device, megabytes):.0%} of the copy bandwidth"
 
 
 def _interruption(summary: RunSummary, plan: OutputPlan, again: list[str]) -> KeyboardInterrupt:
@@ -327,6 +333,6 @@ def _interruption(summary: RunSummary, plan: OutputPlan, again: list[str]) -> Ke
     from eagre.cli.console import duration
     from eagre.cli.exits import Terminated
 
-    words = [*again, "--restart", str(summary.restart or plan.checkpoint)]
-    message = f"stopped at t = {duration(summary.time)}\ntry:     {shlex.join(words)}"
+    arguments = [*again, "--restart", str(summary.restart or plan.checkpoint)]
+    message = f"stopped at t = {duration(summary.time)}\ntry:     {shlex.join(arguments)}"
     return KeyboardInterrupt(message) if summary.signal == signal.SIGINT else Terminated(message, summary.signal)

@@ -47,10 +47,10 @@ def tune(
     chosen = select(device)
     _check_ways_out(file_of(chosen), plot, dump, what)
     out.print(f"device      {chosen}", markup=False, soft_wrap=True)
-    found: list[Found] = []
+    results: list[Found] = []
     left_out: list[str] = []
     with (
-        _told_so_far(out, found, fresh),
+        _show_completed(out, results, fresh),
         out.status("tuning ...") if out.is_terminal and not quiet else nullcontext() as status,
     ):
 
@@ -63,13 +63,13 @@ def tune(
                 out.print(text, markup=False, soft_wrap=True)
 
         for one in _searches(what, everything, chosen, precision, size, space or (), fresh, tell):
-            found.append(one)
-    _show_all(out, found, left_out)
+            results.append(one)
+    _show_all(out, results, left_out)
     if plot is not None:
-        _draw(found, plot)
+        _draw(results, plot)
         out.print(f"wrote {plot}", markup=False, soft_wrap=True)
     if dump is not None:
-        _write(found, dump)
+        _write(results, dump)
         out.print(f"wrote {dump}", markup=False, soft_wrap=True)
     out.print(f"wall time   {duration(time.perf_counter() - start)}; stored in {file_of(chosen)}", soft_wrap=True)
 
@@ -144,36 +144,36 @@ def _check_ways_out(timings: Path, plot: Path | None, dump: Path | None, what: s
 
 
 @contextmanager
-def _told_so_far(out: Any, found: Sequence[Found], fresh: bool) -> Iterator[None]:
+def _show_completed(out: Any, results: Sequence[Found], fresh: bool) -> Iterator[None]:
     """If a search is stopped, print the results until then and the command that resumes it."""
     try:
         yield
     except KeyboardInterrupt as stop:
-        if found:
-            _show(out, found)
+        if results:
+            _show(out, results)
         same = "the same command without --fresh" if fresh else "the same command"
         raise type(stop)(f"all timings are stored; {same} resumes the search") from None
 
 
-def _show_all(out: Any, found: Sequence[Found], left_out: Sequence[str]) -> None:
+def _show_all(out: Any, results: Sequence[Found], left_out: Sequence[str]) -> None:
     """Print the table and the skipped searches; raise an error if there are no results."""
     from eagre.errors import EagreError
 
-    if not found:
+    if not results:
         raise EagreError("\n".join(["no search was possible", *left_out]))
-    _show(out, found)
+    _show(out, results)
     for line in left_out:
         out.print(line, markup=False, soft_wrap=True)
 
 
-def _show(out: Any, found: Sequence[Found]) -> None:
+def _show(out: Any, results: Sequence[Found]) -> None:
     """Print the table of the results."""
     from eagre.cli.console import grid_table
     from eagre.tuning.space import describe
 
     columns = ["space", "scheme", "precision", "cells", "before, us", "after, us", "gain", "best", "tried", "failed"]
     rows = []
-    for one in found:
+    for one in results:
         outcome = one.outcome
         rows.append(
             [
@@ -188,20 +188,20 @@ def _show(out: Any, found: Sequence[Found]) -> None:
     out.print(grid_table(columns, rows))
 
 
-def _draw(found: Sequence[Found], path: Path) -> None:
+def _draw(results: Sequence[Found], path: Path) -> None:
     from eagre.bench.tuner import dump
     from eagre.plots.landscape import draw_landscape
 
-    draw_landscape(dump(found), path)
+    draw_landscape(dump(results), path)
 
 
-def _write(found: Sequence[Found], path: Path) -> None:
+def _write(results: Sequence[Found], path: Path) -> None:
     import json
 
     from eagre.bench.tuner import dump
     from eagre.cli.exits import OutputError
 
     try:
-        path.write_text(json.dumps(dump(found), indent=1) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(dump(results), indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise OutputError(f"cannot write {path.resolve()}: {error.strerror}") from None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from eagre.plots.results import GaugeFile
 
-NEARLY = 1e-6  # tolerance of even spacing, as a fraction of the interval
+EVENNESS = 1e-6  # tolerance of even spacing, as a fraction of the interval
 MIN_TIMES = 16  # minimum number of times of a record
 LARGE_RESIDUAL = 0.1  # fraction of the variance above which a warning is printed
 DEPTH_TOLERANCE = 0.1  # as a fraction of the depth
@@ -121,7 +121,7 @@ def _even(results: GaugeFile, name: str, start: str | None, end: str | None) -> 
     high = np.inf if end is None else parse_quantity(end, "time", "--to")
     inside = (results.times >= low) & (results.times <= high)
     times, values = results.times[inside], results.values[name][inside]
-    if times.size > 2 and abs(times[-1] - times[-2] - (times[1] - times[0])) > NEARLY * (times[1] - times[0]):
+    if times.size > 2 and abs(times[-1] - times[-2] - (times[1] - times[0])) > EVENNESS * (times[1] - times[0]):
         times, values = times[:-1], values[:-1]  # the end time of a run that is not a multiple of the interval
     steps = np.diff(times)
     if times.size < MIN_TIMES:
@@ -130,7 +130,7 @@ def _even(results: GaugeFile, name: str, start: str | None, end: str | None) -> 
             f"{times.size} times in {results.path}{within}", allowed=f"{MIN_TIMES} or more at even intervals",
             problem="The record is too short for statistics of waves.",
         )  # fmt: skip
-    if np.ptp(steps) > NEARLY * steps[0] + 1e-9 * abs(times[-1]):
+    if np.ptp(steps) > EVENNESS * steps[0] + 1e-9 * abs(times[-1]):
         raise InputError(
             f"{times.size} times in {results.path}, {steps.min():g} to {steps.max():g} s apart",
             allowed=f"{MIN_TIMES} or more at even intervals",
@@ -183,7 +183,7 @@ def _line_of_gauges(path: Path) -> tuple[str, np.ndarray]:
             f"{x.size} gauge in {path}", allowed="two gauges or more in a line",
             problem="One gauge cannot separate incident from reflected waves.",
         )  # fmt: skip
-    if np.ptp(x) > 0.0 and np.ptp(y) > NEARLY * np.ptp(x):
+    if np.ptp(x) > 0.0 and np.ptp(y) > EVENNESS * np.ptp(x):
         raise InputError(
             f"gauges from ({x[0]:g}, {y[0]:g}) to ({x[-1]:g}, {y[-1]:g}) m in {path}",
             allowed="gauges along x with one y, or along y with one x",

@@ -128,30 +128,30 @@ class Case(Section):
         """Return an error about the value of `key` with key and line, for checks after reading."""
         return _config_error(problem_of(error, key), self._text, self._path, self._changes)
 
-    def check_begin(self, place: str) -> None:
+    def check_begin(self, section_name: str) -> None:
         """Raise an error if `from` of a section is at or after the end of the run."""
-        start, end = getattr(self, place).from_, self.run.end_time
+        start, end = getattr(self, section_name).from_, self.run.end_time
         if start is not None and start >= end:
             error = InputError(
                 f"from = {start:g} s", allowed=f"before end_time, {end:g} s", fix=f"from = {0.5 * end:g}"
             )
-            raise self.problem((place, "from"), error)
+            raise self.problem((section_name, "from"), error)
 
     @contextmanager
-    def naming(self, *places: str) -> Iterator[None]:
-        """Add the key to an `InputError` whose first word is a key of a section in `places`, such as "a" or "a.b"."""
+    def naming(self, *sections: str) -> Iterator[None]:
+        """Add the key to an `InputError` whose first word is a key of a section in `sections`, such as "a" or "a.b"."""
         try:
             yield
         except ConfigError:
             raise
         except InputError as error:
             word = error.what.partition(" ")[0]
-            for place in places:
+            for section_name in sections:
                 section: Any = self
-                for name in place.split("."):
+                for name in section_name.split("."):
                     section = getattr(section, name, None)
                 if section is not None and word in type(section).model_fields:
-                    raise self.problem((*place.split("."), word), error) from None
+                    raise self.problem((*section_name.split("."), word), error) from None
             raise
 
     @contextmanager
@@ -172,14 +172,14 @@ class Case(Section):
     @property
     def measured(self) -> list[tuple[Key, MeasuredSection]]:
         """Sections of other output files, with their keys; without sections that have nothing to write."""
-        found: list[tuple[Key, MeasuredSection]] = []
+        sections: list[tuple[Key, MeasuredSection]] = []
         for name in type(self).model_fields:
             value = getattr(self, name)
             if isinstance(value, MeasuredSection):
-                found.append(((name,), value))
+                sections.append(((name,), value))
             elif isinstance(value, list):
-                found += [((name, n), one) for n, one in enumerate(value) if isinstance(one, MeasuredSection)]
-        return [(key, section) for key, section in found if section.any]
+                sections += [((name, n), one) for n, one in enumerate(value) if isinstance(one, MeasuredSection)]
+        return [(key, section) for key, section in sections if section.any]
 
     @property
     def log_name(self) -> str:
@@ -221,9 +221,9 @@ class Case(Section):
         if not isinstance(device, Device):
             device = self.run.device if device is None else device
             with suppress(DeviceError):  # raised again by the model
-                found = chosen(device, self.kind, cells, precision, scheme, self.run.tuning)
-                self._tuned = found.words, found.threads
-                device = found.device if found.tuned else device
+                choice = chosen(device, self.kind, cells, precision, scheme, self.run.tuning)
+                self._tuned = choice.words, choice.threads
+                device = choice.device if choice.tuned else device
         return {"device": device, "precision": precision}
 
     def build(self, device: Any = None, precision: str | None = None) -> Model:
@@ -247,5 +247,5 @@ def _config_error(problems: Sequence[Problem], text: str, path: Path | None, cha
         is_new = any(problem.key[: len(key)] == key for key in new)
         return replace(problem, line=None if is_new else line_of(text, problem.key))
 
-    found = sorted(map(placed, problems), key=lambda problem: problem.line or 0)
-    return ConfigError(found, str(path) if path is not None else "the case")
+    ordered = sorted(map(placed, problems), key=lambda problem: problem.line or 0)
+    return ConfigError(ordered, str(path) if path is not None else "the case")

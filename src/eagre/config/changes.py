@@ -29,8 +29,8 @@ def key_of(name: str) -> Key:
         If the string is not a valid key.
     """
     key: list[str | int] = []
-    for part in name.split(".") if isinstance(name, str) else [""]:
-        match = _PART.fullmatch(part.strip())
+    for key_part in name.split(".") if isinstance(name, str) else [""]:
+        match = _PART.fullmatch(key_part.strip())
         if match is None:
             raise InputError(f"the key {name!r}", allowed=f"names with dots, such as {_EXAMPLE} or output[1].file")
         key += [match[1], *(int(index) - 1 for index in re.findall(r"\d+", match[2]))]
@@ -56,15 +56,15 @@ def parse_change(text: str) -> tuple[str, Any]:
     return name, read["value"] if len(read) == 1 else value
 
 
-def parse_changes(texts: Iterable[str]) -> dict[str, Any]:
+def parse_changes(arguments: Iterable[str]) -> dict[str, Any]:
     """Parse command-line overrides; each key can occur once."""
-    found: dict[str, Any] = {}
-    for text in texts:
+    changes: dict[str, Any] = {}
+    for text in arguments:
         name, value = parse_change(text)
-        if name in found:
+        if name in changes:
             raise InputError(f"--set {name} twice", allowed="each key once", fix=f"--set {text}")
-        found[name] = value
-    return found
+        changes[name] = value
+    return changes
 
 
 def changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,48 +93,53 @@ def note_of(changes: Mapping[str, Any]) -> str:
     """Return comment lines with the overridden values, appended to the case text stored in results."""
     if not changes:
         return ""
-    words = {name: "(removed)" if value is None else literal(_plain(value)) for name, value in changes.items()}
-    lines = [f"#   {name} = {word}" for name, word in words.items()]
+    values = {name: "(removed)" if value is None else literal(_plain(value)) for name, value in changes.items()}
+    lines = [f"#   {name} = {word}" for name, word in values.items()]
     return "\n".join(["", "# Changed for this run:", *lines, ""])
 
 
 def _table_above(data: dict[str, Any], key: Key, name: str) -> Any:
     """Return the table or list that contains the last part of `key`; create missing tables."""
-    at: Any = data
-    for part, following in pairwise(key):
-        if isinstance(part, str) and isinstance(at, dict) and part not in at and isinstance(following, str):
-            at[part] = {}
-        at = _get(at, part, name)
-    return at
+    table: Any = data
+    for key_part, following in pairwise(key):
+        if (
+            isinstance(key_part, str)
+            and isinstance(table, dict)
+            and key_part not in table
+            and isinstance(following, str)
+        ):
+            table[key_part] = {}
+        table = _get(table, key_part, name)
+    return table
 
 
-def _get(at: Any, part: str | int, name: str) -> Any:
-    if isinstance(part, int):
-        if not isinstance(at, list) or part >= len(at):
-            raise InputError(f"the key {name!r}: the list has no item [{part + 1}]", allowed=_there(at))
-        return at[part]
-    if not isinstance(at, dict) or part not in at:
-        raise InputError(f"the key {name!r}: the table has no key {part!r}", allowed=_there(at))
-    return at[part]
+def _get(table: Any, key_part: str | int, name: str) -> Any:
+    if isinstance(key_part, int):
+        if not isinstance(table, list) or key_part >= len(table):
+            raise InputError(f"the key {name!r}: the list has no item [{key_part + 1}]", allowed=_there(table))
+        return table[key_part]
+    if not isinstance(table, dict) or key_part not in table:
+        raise InputError(f"the key {name!r}: the table has no key {key_part!r}", allowed=_there(table))
+    return table[key_part]
 
 
-def _put(at: Any, part: str | int, value: Any, name: str) -> None:
-    if isinstance(part, int):
-        _get(at, part, name)
-    elif not isinstance(at, dict):
-        raise InputError(f"the key {name!r}: the table has no key {part!r}", allowed=_there(at))
+def _put(table: Any, key_part: str | int, value: Any, name: str) -> None:
+    if isinstance(key_part, int):
+        _get(table, key_part, name)
+    elif not isinstance(table, dict):
+        raise InputError(f"the key {name!r}: the table has no key {key_part!r}", allowed=_there(table))
     if value is None:
-        if part in at or isinstance(part, int):
-            del at[part]
+        if key_part in table or isinstance(key_part, int):
+            del table[key_part]
     else:
-        at[part] = value
+        table[key_part] = value
 
 
-def _there(at: Any) -> str:
+def _there(table: Any) -> str:
     """Return the valid next parts of a key, for messages."""
-    if isinstance(at, list):
-        return f"[1] to [{len(at)}]" if at else "none: the list is empty"
-    return "one of " + ", ".join(at) if isinstance(at, dict) else f"none: the value there is {literal(at)}"
+    if isinstance(table, list):
+        return f"[1] to [{len(table)}]" if table else "none: the list is empty"
+    return "one of " + ", ".join(table) if isinstance(table, dict) else f"none: the value there is {literal(table)}"
 
 
 def _plain(value: Any) -> Any:

@@ -109,9 +109,9 @@ def _kind_of(value: Any) -> str:
 def _part(value: Any, info: ValidationInfo, in_list: bool) -> SidePart:
     """Read one table: the keys of its kind, `from` and `to`."""
     kind = _kind_of(value)
-    rest = {name: item for name, item in value.items() if name not in ("from", "to")}
-    condition = check(CONDITIONS[kind][0], rest, info.context)
-    if not in_list and len(rest) == len(value):
+    parameters = {name: item for name, item in value.items() if name not in ("from", "to")}
+    condition = check(CONDITIONS[kind][0], parameters, info.context)
+    if not in_list and len(parameters) == len(value):
         return SidePart(condition, None)
     if kind == "periodic":
         raise InputError(
@@ -154,9 +154,9 @@ class InsidePlace(Section):
 
     @model_validator(mode="after")
     def _one_of_three(self) -> InsidePlace:
-        given = [name for name in ("points", "area", "file") if getattr(self, name) is not None]
-        if len(given) != 1:
-            got = " and ".join(given) or "no points, no area and no file"
+        specified = [name for name in ("points", "area", "file") if getattr(self, name) is not None]
+        if len(specified) != 1:
+            got = " and ".join(specified) or "no points, no area and no file"
             raise InputError(got, allowed="one of points, area, file", fix="points = [[100.0, 0.0], [100.0, 250.0]]")
         return self
 
@@ -173,30 +173,33 @@ class InsidePlace(Section):
             return [line(self.points or self.area or [], condition, self.name)]
         from eagre.io.vector import read_features
 
-        parts = [
-            (feature.name, kind, at)
+        geometries = [
+            (feature.name, kind, coordinates)
             for feature in read_features(self.file, grid, ("Point", "LineString", "Polygon"), self.layer)
-            for kind, at in feature.parts()
+            for kind, coordinates in feature.simple_geometries()
         ]
-        found: list[boundaries.InternalLine] = []
-        for name, kind, at in parts:
-            known = {one.name for one in found}
+        lines: list[boundaries.InternalLine] = []
+        for name, kind, coordinates in geometries:
+            known = {one.name for one in lines}
             name = f"{self.name} {name}".strip()
-            name = name if name not in known else f"{name} ({len(found) + 1})"
-            found += _lines_of(f"{self.file}: {name}", name, kind, at, condition)
-        return found
+            name = name if name not in known else f"{name} ({len(lines) + 1})"
+            lines += _lines_of(f"{self.file}: {name}", name, kind, coordinates, condition)
+        return lines
 
 
-def _lines_of(where: str, name: str, kind: str, at: Any, condition: Any) -> list[boundaries.InternalLine]:
+def _lines_of(where: str, name: str, kind: str, coordinates: Any, condition: Any) -> list[boundaries.InternalLine]:
     """Return the lines of a part of a feature: for polygons the outline and one line per hole (walls only)."""
     if kind != "Polygon":
-        points = np.array([at] if kind == "Point" else at, np.float64)[:, :2]
+        points = np.array([coordinates] if kind == "Point" else coordinates, np.float64)[:, :2]
         return [boundaries.InternalLine(points.tolist(), condition, name)]
-    if len(at) > 1 and not condition.closed:
+    if len(coordinates) > 1 and not condition.closed:
         raise InputError(f"{where}, a polygon with holes", allowed="polygons without holes for discharges")
-    rings = [np.array(ring, np.float64)[:-1, :2].tolist() for ring in at]
-    names = [name, *(f"{name}, hole {k}" for k in range(1, len(rings)))]
-    return [boundaries.InternalArea(ring, condition, own) for ring, own in zip(rings, names, strict=True)]
+    outlines = [np.array(outline, np.float64)[:-1, :2].tolist() for outline in coordinates]
+    names = [name, *(f"{name}, hole {k}" for k in range(1, len(outlines)))]
+    return [
+        boundaries.InternalArea(outline, condition, line_name)
+        for outline, line_name in zip(outlines, names, strict=True)
+    ]
 
 
 class InsidePart(NamedTuple):
@@ -213,9 +216,9 @@ def _inside(value: Any, info: ValidationInfo) -> list[InsidePart]:
 
     def one(_: Any, item: Any) -> InsidePart:
         section = CONDITIONS[_kind_of(item)][0]
-        own = {key: value for key, value in item.items() if key in section.keys()}
-        rest = {key: value for key, value in item.items() if key not in own}
-        return InsidePart(check(section, own, info.context), check(InsidePlace, rest, info.context))
+        parameters = {key: value for key, value in item.items() if key in section.keys()}
+        location = {key: value for key, value in item.items() if key not in parameters}
+        return InsidePart(check(section, parameters, info.context), check(InsidePlace, location, info.context))
 
     return read_each(enumerate(value), one)
 
@@ -272,21 +275,21 @@ class BoundariesSection(Section):
         """
         sides: dict[str, Any] = {}
         for side in SIDES:
-            parts: list[SidePart] = getattr(self, side)
-            made = []
-            for index, (condition, place) in enumerate(parts):
-                made.append(_make(condition, resolve, ("boundaries", side, *((index,) if place else ()))))
-            if parts[0].place is None:
-                sides[side] = made[0]
+            segments: list[SidePart] = getattr(self, side)
+            conditions = []
+            for index, (condition, section) in enumerate(segments):
+                conditions.append(_make(condition, resolve, ("boundaries", side, *((index,) if section else ()))))
+            if segments[0].place is None:
+                sides[side] = conditions[0]
             else:
                 sides[side] = [
-                    boundaries.BoundarySegment(part.place.from_, part.place.to, condition)
-                    for part, condition in zip(parts, made, strict=True)
-                    if part.place
+                    boundaries.BoundarySegment(segment.place.from_, segment.place.to, condition)
+                    for segment, condition in zip(segments, conditions, strict=True)
+                    if segment.place
                 ]
-        for index, (condition, place) in enumerate(self.internal):
+        for index, (condition, section) in enumerate(self.internal):
             key = ("boundaries", "internal", index)
-            sides.setdefault("internal", []).extend(lay(place, _make(condition, resolve, key), key))
+            sides.setdefault("internal", []).extend(lay(section, _make(condition, resolve, key), key))
         return sides
 
 

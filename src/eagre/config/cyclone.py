@@ -58,7 +58,7 @@ class CycloneSection(Section):
         """Read the track in the coordinates of the grid."""
         from eagre.cyclone import Track
         from eagre.io import read_series
-        from eagre.io.lattice import moved
+        from eagre.io.lattice import reprojected
         from eagre.io.raster import parse_crs
         from eagre.io.table import read_table, split_unit
 
@@ -69,8 +69,8 @@ class CycloneSection(Section):
             return read_series(self.track, value=name, scale=scale, start=start_date, need_start=True)
 
         names = [split_unit(name)[0].casefold() for name in read_table(self.track).names]
-        found = {name: column(name, dimension) for name, dimension in COLUMNS.items()}
-        times = found["pressure"].times
+        columns = {name: column(name, dimension) for name, dimension in COLUMNS.items()}
+        times = columns["pressure"].times
         if "lon" in names:
             crs = parse_crs(grid.crs)
             if crs is None:
@@ -78,7 +78,7 @@ class CycloneSection(Section):
                     f"{self.track} in degrees", allowed="a grid with crs", fix='crs = "EPSG:32617" in [grid]'
                 )
             latitude = column("lat").values
-            x, y = moved(parse_crs("OGC:CRS84"), crs, column("lon").values, latitude)
+            x, y = reprojected(parse_crs("OGC:CRS84"), crs, column("lon").values, latitude)
         else:
             x, y = column("x", "length").values, column("y", "length").values
             if self.latitude is None:
@@ -88,7 +88,7 @@ class CycloneSection(Section):
         if self.profile == "holland-2010":
             radius = column("outer_radius", "length").values
             outer = [np.full(radius.shape, self.outer_wind), radius]
-        return Track(times, x, y, latitude, *(found[name].values for name in COLUMNS), *outer)
+        return Track(times, x, y, latitude, *(columns[name].values for name in COLUMNS), *outer)
 
     def make(self, grid: Grid, end: float, start_date: datetime | None) -> list[Any]:
         """Create the source terms of a run to `end`, s."""

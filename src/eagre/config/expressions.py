@@ -218,10 +218,10 @@ class Expression:
 
     def _not_finite(self, result: np.ndarray, arrays: Mapping[str, np.ndarray]) -> InputError:
         first = tuple(int(index) for index in np.argwhere(~np.isfinite(result))[0])
-        at = ", ".join(f"{name} = {np.broadcast_to(array, result.shape)[first]:g}" for name, array in arrays.items())
+        point = ", ".join(f"{name} = {np.broadcast_to(array, result.shape)[first]:g}" for name, array in arrays.items())
         count = int((~np.isfinite(result)).sum())
         return InputError(
-            f'the expression "{_short(self.text)}" is {result[first]} at {at} ({count} of {result.size} points)',
+            f'the expression "{_short(self.text)}" is {result[first]} at {point} ({count} of {result.size} points)',
             allowed="an expression that is finite everywhere",
         )
 

@@ -48,9 +48,9 @@ class RasterFile(Section):
         from eagre.io.dem import check_raster_fill
         from eagre.io.warp import around, onto
 
-        place = around(grid) if not any(self.shift) else None
+        target = around(grid) if not any(self.shift) else None
         options: dict[str, Any] = {"band": self.band, "variable": self.variable, "record": self.record}
-        rasters = [read_raster(file, around=place, **options).shifted(*self.shift) for file in self.file]
+        rasters = [read_raster(file, around=target, **options).shifted(*self.shift) for file in self.file]
         for raster in rasters:
             check_raster_fill(raster)
             if quantity:
@@ -79,9 +79,9 @@ class ClassRaster(Section):
         from eagre.io.landcover import read_class_table, values_of_classes
         from eagre.io.warp import around, onto
 
-        table, place = read_class_table(self.table), around(grid)
+        table, target = read_class_table(self.table), around(grid)
         check_plausible("manning", list(table.values()), "n", f"the table {self.table}")
-        rasters = [read_raster(file, around=place, band=self.band, variable=self.variable) for file in self.classes]
+        rasters = [read_raster(file, around=target, band=self.band, variable=self.variable) for file in self.classes]
         values = values_of_classes(onto(grid, rasters, nearest=True), table, f"the table {self.table}")
         return raster_to_centres(values, grid, nodata=self.nodata)
 
@@ -151,8 +151,8 @@ def _field(dimension: str | None, classes: bool = False, quantity: str = "") -> 
         try:
             return None if zones.outside == "error" else read(zones.outside, info)
         except InputError as error:
-            key, own = f"{key_of(info)} = ", "outside = "
-            what, fix = (text.replace(key, own, 1) for text in (error.what, error.fix))
+            key, own_key = f"{key_of(info)} = ", "outside = "
+            what, fix = (text.replace(key, own_key, 1) for text in (error.what, error.fix))
             raise InputError(what, allowed=error.allowed, fix=fix, problem=error.problem) from None
 
     def read(value: Any, info: ValidationInfo) -> FieldValue:
@@ -164,9 +164,9 @@ def _field(dimension: str | None, classes: bool = False, quantity: str = "") -> 
         if isinstance(value, dict):
             section = ClassRaster if classes and "classes" in value else RasterFile
             return field_value(check(section, value, info.context), info)
-        found = number_or_expression(value, info, dimension, NAMES)
-        if found is not None:
-            return field_value(found, info)
+        path = number_or_expression(value, info, dimension, NAMES)
+        if path is not None:
+            return field_value(path, info)
         unit = f" in {DIMENSIONS[dimension].si}" if dimension else ""
         tables = f"file, zones{' or classes' * classes}"
         raise InputError(

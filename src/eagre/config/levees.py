@@ -33,7 +33,7 @@ class LeveeSection(Section):
     )
 
     @model_validator(mode="after")
-    def _one_place(self) -> LeveeSection:
+    def _one_location(self) -> LeveeSection:
         if (self.points is None) == (self.file is None):
             got = "neither points nor file" if self.file is None else "both points and file"
             raise InputError(got, allowed="one of them", fix='file = "levees.geojson"')
@@ -71,11 +71,11 @@ class LeveeSection(Section):
                 f"a levee ({self.file or self.points}) that crosses no cell",
                 allowed=f"lines in x {west:.10g} to {east:.10g}, y {south:.10g} to {north:.10g} (the domain)",
             )
-        found = np.array(corners)  # each cell raises its four corners
+        raised_corners = np.array(corners)  # each cell raises its four corners
         for rows in (slice(None, -1), slice(1, None)):
             for columns in (slice(None, -1), slice(1, None)):
-                np.maximum(found[rows, columns], crest, out=found[rows, columns])
-        return found
+                np.maximum(raised_corners[rows, columns], crest, out=raised_corners[rows, columns])
+        return raised_corners
 
     def _lines(self, grid: Grid) -> Iterator[tuple[float, np.ndarray]]:
         """Yield crest elevation and vertices, (n, 2), of each line."""
@@ -87,5 +87,5 @@ class LeveeSection(Section):
         assert self.file is not None
         for feature in read_features(self.file, grid, ("LineString",), self.layer):
             height = self._crests().of(feature, "line", self.file)
-            for _, at in feature.parts():
-                yield height, np.array([point[:2] for point in at], np.float64)
+            for _, coordinates in feature.simple_geometries():
+                yield height, np.array([point[:2] for point in coordinates], np.float64)

@@ -7,28 +7,28 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field, PlainValidator, ValidationInfo
 
-from eagre.config.places import places_of_file
+from eagre.config.places import locations_of_file
 from eagre.config.problems import Key
 from eagre.config.sections import MeasuredSection
 from eagre.config.toml import literal
 from eagre.config.values import PositiveSeconds, SeriesOutputFile
 from eagre.errors import InputError
-from eagre.io.named_places import Places, read_lines
+from eagre.io.named_places import NamedLocations, read_lines
 
 if TYPE_CHECKING:
     from eagre.io import ProbeWriter
 
 
-def _paths(value: Any, info: ValidationInfo) -> Places:
-    found = places_of_file(value, info, read_lines)
-    if found is not None:
-        return found
+def _paths(value: Any, info: ValidationInfo) -> NamedLocations:
+    locations = locations_of_file(value, info, read_lines)
+    if locations is not None:
+        return locations
     if not isinstance(value, dict) or not value:
         got = f"paths = {literal(value)}"
         raise InputError(
             got, allowed="a table of cross sections", fix="paths = {weir = [[100.0, 0.0], [100.0, 250.0]]}"
         )
-    return Places(value)
+    return NamedLocations(value)
 
 
 class CrossSectionsSection(MeasuredSection):
@@ -42,7 +42,7 @@ class CrossSectionsSection(MeasuredSection):
     interval: PositiveSeconds = Field(
         description="time between records; discharges are means over this time", examples=["1 min"]
     )
-    paths: Annotated[Places, PlainValidator(_paths)] = Field(
+    paths: Annotated[NamedLocations, PlainValidator(_paths)] = Field(
         description="table of name = [[x, y], [x, y], ..], metres, or a file of lines; positive to the right",
         examples=[{"weir": [[100.0, 0.0], [100.0, 250.0]]}],
     )

@@ -75,12 +75,12 @@ class AveragesSection(MeasuredSection):
     @property
     def note(self) -> str:
         """Description of the file for the summary."""
-        asked = {
+        requested = {
             "means of": self.mean, "variances of": self.variance,
             "covariances of": [*map(" and ".join, self.covariance)], "largest": self.maximum,
             "smallest": self.minimum, "times of the largest": self.time_of_maximum,
         }  # fmt: skip
-        return "; ".join(f"{what} {', '.join(names)}" for what, names in asked.items() if names)
+        return "; ".join(f"{what} {', '.join(names)}" for what, names in requested.items() if names)
 
     @property
     def averages_any(self) -> bool:
@@ -97,8 +97,8 @@ class AveragesSection(MeasuredSection):
             fix = f'mean = ["{self.usual}"]'
             raise InputError("no mean, variance, covariance or extreme", allowed="at least one", fix=fix)
         start = -math.inf if self.from_ is None else self.from_
-        given = {key: getattr(self, key) for key in KINDS}
-        return TimeStatistics(**given, start=start, every=self.every, **options)
+        statistics = {key: getattr(self, key) for key in KINDS}
+        return TimeStatistics(**statistics, start=start, every=self.every, **options)
 
     def open(self, path: Path, model: Any, **options: Any) -> MeasuredWriter:
         """Open the writer of the maps."""
@@ -148,14 +148,14 @@ class MapsSection(AveragesSection):
         from eagre.stepping.maps import Maps
 
         keys = ("variables", "arrival_depths", "arrival_rises", "duration_depths")
-        given = self.model_dump(include={*keys, "wet_depth"}, exclude_none=True)
+        arguments = self.model_dump(include={*keys, "wet_depth"}, exclude_none=True)
         if self.averages_any and self.variables is None:
-            given["variables"] = []
-            if not any(given[key] for key in keys):
+            arguments["variables"] = []
+            if not any(arguments[key] for key in keys):
                 return None
-        return Maps(**given)
+        return Maps(**arguments)
 
     def time_statistics(self, **options: Any) -> TimeStatistics | None:
         """Create the time statistics; None without any. See `AveragesSection`."""
-        wanted = self.averages_any or self.from_ is not None or self.every > 1
-        return super().time_statistics(**options) if wanted else None
+        requested = self.averages_any or self.from_ is not None or self.every > 1
+        return super().time_statistics(**options) if requested else None

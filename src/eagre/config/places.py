@@ -14,7 +14,7 @@ from eagre.config.terrain import Crs
 from eagre.config.toml import literal
 from eagre.config.values import input_of
 from eagre.errors import InputError
-from eagre.io.named_places import Places
+from eagre.io.named_places import NamedLocations
 from eagre.io.vector import SUFFIXES
 
 
@@ -37,7 +37,7 @@ class PlacesFile(Section):
     crs: Crs | None = Field(default=None, description="coordinate system; overrides the system of the file")
 
 
-def places_of_file(value: Any, info: ValidationInfo, read: Callable[..., Places]) -> Places | None:
+def locations_of_file(value: Any, info: ValidationInfo, read: Callable[..., NamedLocations]) -> NamedLocations | None:
     """Read a file name or a table with a file by `read`; return None for other values."""
     if isinstance(value, dict) and isinstance(value.get("file"), str):
         section = check(PlacesFile, value, info.context)
@@ -63,10 +63,10 @@ def named(section: type[Section], example: dict[str, Any]) -> BeforeValidator:
     return BeforeValidator(read)
 
 
-def own_names(places: list[Any]) -> list[Any]:
+def check_unique_names(locations: list[Any]) -> list[Any]:
     """Raise an error if two locations have the same name."""
-    names = [one.name for one in places]
+    names = [one.name for one in locations]
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"two called {name!r}", allowed="unique names", fix=f'name = "{name} 2"')
-    return places
+    return locations

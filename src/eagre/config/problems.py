@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from eagre.errors import InputError
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 Key = tuple[str | int, ...]
 """Path of a key: ``("boundaries", "north", 0, "kind")``."""
 
@@ -86,7 +86,7 @@ def problem_of(error: InputError, key: Key) -> list[Problem]:
     return [Problem(key, error.what, error.allowed, error.fix, problem=error.problem)]
 
 
-def read_each(items: Iterable[tuple[str | int, Any]], read: Callable[[Any, Any], Made]) -> list[Made]:
+def read_each(items: Iterable[tuple[str | int, Any]], read: Callable[[Any, Any], Result]) -> list[Result]:
     """Apply `read` to every (part of the key, value) and collect the problems.
 
     Raises
@@ -94,24 +94,24 @@ def read_each(items: Iterable[tuple[str | int, Any]], read: Callable[[Any, Any],
     Problems
         All problems of `read`, which raises `Problems` or `InputError`.
     """
-    made, problems = [], []
-    for part, value in items:
+    results, problems = [], []
+    for key_part, value in items:
         try:
-            made.append(read(part, value))
+            results.append(read(key_part, value))
         except Problems as error:
-            problems += [problem.under((part,)) for problem in error.problems]
+            problems += [problem.under((key_part,)) for problem in error.problems]
         except InputError as error:
-            problems += problem_of(error, (part,))
+            problems += problem_of(error, (key_part,))
     if problems:
         raise Problems(problems)
-    return made
+    return results
 
 
 def spell_key(key: Key) -> str:
     """Format a path as in a case file: ``boundaries.north[1].kind`` (items are counted from 1)."""
     text = ""
-    for part in key:
-        text += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    for key_part in key:
+        text += f"[{key_part + 1}]" if isinstance(key_part, int) else f".{key_part}" if text else str(key_part)
     return text
 
 

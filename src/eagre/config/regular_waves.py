@@ -77,11 +77,11 @@ class WaveSection(Section):
 
 def _only_one(section: Section, names: tuple[str, str], fix: str) -> dict[str, Any]:
     """Return the one of two keys that is set, by name."""
-    given = {name: getattr(section, name) for name in names if getattr(section, name) is not None}
-    if len(given) != 1:
-        raise InputError(f"{'both' if given else 'neither'} {names[0]} {'and' if given else 'nor'} {names[1]}",
+    specified = {name: getattr(section, name) for name in names if getattr(section, name) is not None}
+    if len(specified) != 1:
+        raise InputError(f"{'both' if specified else 'neither'} {names[0]} {'and' if specified else 'nor'} {names[1]}",
                          allowed="one of them", fix=fix)  # fmt: skip
-    return given
+    return specified
 
 
 class _Regular(WaveSection):

@@ -32,10 +32,10 @@ class SpreadingSection(Section):
 
     @model_validator(mode="after")
     def _one_key(self) -> SpreadingSection:
-        given = [name for name in self.keys() if getattr(self, name) is not None]
-        if len(given) != 1:
+        specified = [name for name in self.keys() if getattr(self, name) is not None]
+        if len(specified) != 1:
             raise InputError(
-                " and ".join(given) or "none of the keys", allowed=f"one of {', '.join(self.keys())}", fix="s = 10"
+                " and ".join(specified) or "none of the keys", allowed=f"one of {', '.join(self.keys())}", fix="s = 10"
             )
         self.make()
         return self

@@ -69,11 +69,11 @@ def _problems_of(section: type[Section], details: ErrorDetails) -> list[Problem]
     field = _field(section, name)
     example = field.examples[0] if field and field.examples else None
     items = key[1:]
-    own = all(isinstance(part, int) for part in items)  # the key itself, or an item of its list
-    fix = f"{name} = {literal(example)}" if example is not None and own else ""
+    at_key = all(isinstance(key_part, int) for key_part in items)  # the key itself, or an item of its list
+    fix = f"{name} = {literal(example)}" if example is not None and at_key else ""
     if isinstance(cause, InputError):
-        found = problem_of(cause, key)
-        return [replace(one, fix=fix) for one in found] if items and fix else found
+        problems = problem_of(cause, key)
+        return [replace(one, fix=fix) for one in problems] if items and fix else problems
     if kind == "extra_forbidden":
         return [_unknown_key(section, key, value)]
     if kind == "missing":

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo
 
-from eagre.config.places import own_names, places_of_file
+from eagre.config.places import check_unique_names, locations_of_file
 from eagre.config.problems import Key, Problems, read_each
 from eagre.config.section import Section, check
 from eagre.config.toml import literal
@@ -31,7 +31,7 @@ from eagre.config.values import (
 )
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.io.named_places import Places, read_points
+from eagre.io.named_places import NamedLocations, read_points
 
 
 def _date(value: Any) -> Any:
@@ -57,41 +57,43 @@ class PointSection(Section):
     y: Metres = Field(description="y coordinate, metres", examples=[50.0])
 
 
-def _points(points: Any, info: ValidationInfo) -> Places:
-    found = places_of_file(points, info, read_points)
-    if found is not None:
-        return found
+def _points(points: Any, info: ValidationInfo) -> NamedLocations:
+    locations = locations_of_file(points, info, read_points)
+    if locations is not None:
+        return locations
     if not isinstance(points, (dict, list)) or not points:
         raise InputError(
             f"points = {literal(points)}", allowed="a table of points", fix="points = {harbour = [100.0, 50.0]}"
         )
-    rows = own_names(
+    rows = check_unique_names(
         read_each(points.items() if isinstance(points, dict) else enumerate(points), partial(_point, info))
     )
-    return Places({row.name: [(row.x, row.y)] for row in rows})
+    return NamedLocations({row.name: [(row.x, row.y)] for row in rows})
 
 
-def _point(info: ValidationInfo, name: str | int, at: Any) -> PointSection:
+def _point(info: ValidationInfo, name: str | int, coordinates: Any) -> PointSection:
     """Read a gauge: [x, y], x alone or a table with x and y by name, or a table with the key name."""
     if isinstance(name, int):
-        return check(PointSection, at, info.context)
-    if isinstance(at, dict) and "name" not in at:
-        return check(PointSection, {"name": name, **at}, info.context)
+        return check(PointSection, coordinates, info.context)
+    if isinstance(coordinates, dict) and "name" not in coordinates:
+        return check(PointSection, {"name": name, **coordinates}, info.context)
     fix = f"{name} = [100.0, 50.0]"
-    if (isinstance(at, (int, float)) and not isinstance(at, bool)) or (isinstance(at, str) and is_quantity(at)):
-        at, has_y = (at, 0.0), False
+    if (isinstance(coordinates, (int, float)) and not isinstance(coordinates, bool)) or (
+        isinstance(coordinates, str) and is_quantity(coordinates)
+    ):
+        coordinates, has_y = (coordinates, 0.0), False
     else:
         has_y = True
-    if not (isinstance(at, (list, tuple)) and len(at) == 2):
-        raise InputError(f"{name} = {literal(at)}", allowed="[x, y], two numbers in metres", fix=fix)
+    if not (isinstance(coordinates, (list, tuple)) and len(coordinates) == 2):
+        raise InputError(f"{name} = {literal(coordinates)}", allowed="[x, y], two numbers in metres", fix=fix)
     try:
-        point = check(PointSection, {"name": name, "x": at[0], "y": at[1]}, info.context)
+        point = check(PointSection, {"name": name, "x": coordinates[0], "y": coordinates[1]}, info.context)
         return point if has_y else point.model_copy(update={"y": math.nan})
     except Problems as error:
         raise Problems([replace(one, key=(), fix=fix) for one in error.problems]) from None
 
 
-Points = Annotated[Places, PlainValidator(_points)]
+Points = Annotated[NamedLocations, PlainValidator(_points)]
 Date = Annotated[datetime.datetime, BeforeValidator(_date)]
 
 

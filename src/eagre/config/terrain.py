@@ -134,14 +134,14 @@ class BedSection(Section):
 
     @model_validator(mode="after")
     def _one_source(self) -> BedSection:
-        given = [name for name in ("file", "value", "expression") if getattr(self, name) is not None]
-        if len(given) != 1:
+        specified = [name for name in ("file", "value", "expression") if getattr(self, name) is not None]
+        if len(specified) != 1:
             raise InputError(
-                " and ".join(given) or "no file, no value and no expression",
+                " and ".join(specified) or "no file, no value and no expression",
                 allowed="exactly one of file, value, expression",
                 fix='file = "bed.tif", or value = 0.0, or expression = "0.01 * x"',
             )
-        for name in sorted(self.model_fields_set - {*given, "levees"}):
+        for name in sorted(self.model_fields_set - {*specified, "levees"}):
             if self.file is None:
                 raise InputError(f"{name} without file", allowed=f"{name} with file only")
         if self.expression is not None:
@@ -230,13 +230,13 @@ def _from_file(
 _BED_OPTIONS = ("positive", "band", "variable", "record", "coordinates")
 
 
-def _dems(bed: BedSection, place: Around | None) -> list[Dem]:
+def _dems(bed: BedSection, target: Around | None) -> list[Dem]:
     """Read the rasters of a bed; rasters to be warped stay in the coordinate system of the file."""
     from eagre.io import read_dem
 
     options: dict[str, Any] = {name: getattr(bed, name) for name in _BED_OPTIONS}
-    place = None if any(bed.shift) else place
-    dems = [read_dem(file, vertical_offset=bed.offset, around=place, **options) for file in bed.file or ()]
+    target = None if any(bed.shift) else target
+    dems = [read_dem(file, vertical_offset=bed.offset, around=target, **options) for file in bed.file or ()]
     return [dem.shifted(*bed.shift) for dem in dems]
 
 

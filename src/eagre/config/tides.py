@@ -18,7 +18,7 @@ from eagre.errors import InputError
 from eagre.names import nearest
 from eagre.series import Series
 
-MOST_SAMPLES = 10_000_000
+MAX_SAMPLES = 10_000_000
 """Maximum number of samples of an expression or a tide."""
 _PHASES = "reference of the phase lags"
 
@@ -55,13 +55,13 @@ class SeriesTides(Section):
 
     def checked(self, dimension: str) -> dict[str, tuple[float, float]]:
         """Return amplitudes in SI units of `dimension` and lags; raise `InputError` for invalid values."""
-        found = {}
+        constituents = {}
         for name, pair in self.constituents.items():
             if not (isinstance(pair, list) and len(pair) == 2 and type(pair[1]) in (int, float)):
                 allowed = "[amplitude, phase lag], the lag a number in degrees"
                 raise InputError(f"{name} = {literal(pair)}", allowed=allowed, fix=f"{name} = [1.21, 143.0]")
-            found[name] = parse_quantity(pair[0], dimension, name), float(pair[1])
-        return tides.checked(found)
+            constituents[name] = parse_quantity(pair[0], dimension, name), float(pair[1])
+        return tides.checked(constituents)
 
     def series(self, start: float, end: float, dimension: str, start_date: datetime | None) -> Series:
         """Sample the tide from `start` to `end`, s, in SI units of `dimension`."""
@@ -78,7 +78,7 @@ class SeriesTides(Section):
 
 
 def check_samples(start: float, end: float, every: float) -> None:
-    """Raise an error for more than `MOST_SAMPLES` samples from `start` to `end`, s."""
+    """Raise an error for more than `MAX_SAMPLES` samples from `start` to `end`, s."""
     count = np.ceil((end - start) / every)
-    if count > MOST_SAMPLES:
+    if count > MAX_SAMPLES:
         raise InputError(f"every = {every:g} s, i.e. {count:.0f} samples", allowed="at most 10 million samples")

@@ -96,9 +96,9 @@ def _odd(data: Any, key: Key = ()) -> Problem | None:
     inner = list(data.items()) if isinstance(data, dict) else list(enumerate(data)) if isinstance(data, list) else []
     for name, value in inner:
         plain = name.replace("\0", "?") if isinstance(name, str) else name
-        found = (_odd(name, (*key, plain)) if plain != name else None) or _odd(value, (*key, plain))
-        if found is not None:
-            return found
+        unusual = (_odd(name, (*key, plain)) if plain != name else None) or _odd(value, (*key, plain))
+        if unusual is not None:
+            return unusual
     return None
 
 
@@ -157,16 +157,16 @@ def line_of(text: str, key: Key) -> int | None:
             if header[1] == "[[":
                 counts[table] = counts.get(table, -1) + 1
                 table = (*table, counts[table])
-            found = table
+            position = table
         elif entry:
-            found = (*table, *_split(entry[1]))
+            position = (*table, *_split(entry[1]))
         else:
             continue
-        if found == key[: len(found)] and len(found) > best_length:
-            best, best_length = number, len(found)
+        if position == key[: len(position)] and len(position) > best_length:
+            best, best_length = number, len(position)
     return best
 
 
 def _split(dotted: str) -> Key:
     """Split a dotted key into parts without quotes."""
-    return tuple(part.strip().strip("\"'") for part in dotted.split("."))
+    return tuple(key_part.strip().strip("\"'") for key_part in dotted.split("."))

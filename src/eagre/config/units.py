@@ -130,19 +130,19 @@ def unit_factor(unit: str, dimension: str, key: str = "units") -> float:
     InputError
         If the unit is unknown or has another dimension.
     """
-    wanted = DIMENSIONS[dimension]
-    allowed = f"units of {dimension}: {wanted.units}"
+    expected = DIMENSIONS[dimension]
+    allowed = f"units of {dimension}: {expected.units}"
     unit = unit.strip()
     factor, exponents, position, names = 1.0, _NONE, 0, set()
     while position < len(unit):
         match = _FACTOR.match(unit, position)
         if match is None:
-            raise InputError(f'the unit "{unit}"', allowed=allowed, fix=f'{key} = "{wanted.example}"')
+            raise InputError(f'the unit "{unit}"', allowed=allowed, fix=f'{key} = "{expected.example}"')
         operator, count, name, power = match.groups()
         if count is not None and UNITS.get(name, (1.0, _NONE))[1] == _SECOND:  # "mm/3h"
             factor /= int(count)
         elif count is not None:
-            raise InputError(f'the unit "{unit}"', allowed=allowed, fix=f'{key} = "{wanted.example}"')
+            raise InputError(f'the unit "{unit}"', allowed=allowed, fix=f'{key} = "{expected.example}"')
         if name not in UNITS:
             raise InputError(f'the unknown unit "{name}"', allowed=allowed)
         n = int(power or 1) * (-1 if operator == "/" else 1)
@@ -151,7 +151,7 @@ def unit_factor(unit: str, dimension: str, key: str = "units") -> float:
         factor *= scale**n
         exponents = tuple(a + n * b for a, b in zip(exponents, base, strict=True))
         position = match.end()
-    if exponents != wanted.exponents:
+    if exponents != expected.exponents:
         raise InputError(f'the unit "{unit}", which is not a unit of {dimension}', allowed=allowed)
     return factor * _per_cycle(unit, names, dimension)
 
@@ -183,10 +183,10 @@ def parse_quantity(value: object, dimension: str, key: str = "value") -> float:
     InputError
         If the value is not a finite quantity of that dimension.
     """
-    wanted = DIMENSIONS[dimension]
-    plain = f"a number in {wanted.si}" if wanted.exponents != _NONE else "a number"
-    allowed = f'{plain}, or a string with a unit such as "{wanted.example}" (units: {wanted.units})'
-    fix = _line(key, wanted.example if wanted.exponents == _NONE else f'"{wanted.example}"')
+    unit = DIMENSIONS[dimension]
+    plain = f"a number in {unit.si}" if unit.exponents != _NONE else "a number"
+    allowed = f'{plain}, or a string with a unit such as "{unit.example}" (units: {unit.units})'
+    fix = _line(key, unit.example if unit.exponents == _NONE else f'"{unit.example}"')
     if dimension == "time" and isinstance(value, (datetime.date, datetime.time)):
         value = value.isoformat()
     if isinstance(value, str):
@@ -196,7 +196,7 @@ def parse_quantity(value: object, dimension: str, key: str = "value") -> float:
     else:
         raise InputError(f"{key} = {literal(value)}", allowed=allowed, fix=fix)
     if not math.isfinite(number):
-        allowed = f"a finite number, {wanted.si}" if wanted.exponents != _NONE else "a finite number"
+        allowed = f"a finite number, {unit.si}" if unit.exponents != _NONE else "a finite number"
         raise InputError(f"{key} = {value!r}", allowed=allowed, fix=fix)
     return number
 

@@ -52,9 +52,9 @@ def one_of(*names: str) -> BeforeValidator:
 def _input_file(value: Any, info: ValidationInfo) -> Path:
     if not isinstance(value, (str, Path)) or not str(value):
         raise InputError(f"{key_of(info)} = {literal(value)}", allowed="the path of a file, relative to the case file")
-    found = existing_file(directory_of(info) / Path(value).expanduser(), "file")
-    (info.context or {}).get("inputs", []).append(found)
-    return found
+    path = existing_file(directory_of(info) / Path(value).expanduser(), "file")
+    (info.context or {}).get("inputs", []).append(path)
+    return path
 
 
 def _input_files(value: Any, info: ValidationInfo) -> tuple[Path, ...]:
@@ -79,10 +79,10 @@ def _class_table(value: Any, info: ValidationInfo) -> str | Path:
 
 def input_of(value: str, info: ValidationInfo, *suffixes: str) -> Path:
     """Return the file of a key, with one of `suffixes`; register the file as an input of the case."""
-    found = _input_file(value, info)
-    if found.suffix.lower() not in suffixes:
+    path = _input_file(value, info)
+    if path.suffix.lower() not in suffixes:
         raise InputError(f'{key_of(info)} = "{value}"', allowed=f"a file with the suffix {' or '.join(suffixes)}")
-    return found
+    return path
 
 
 def _vector_file(value: Any, info: ValidationInfo) -> Path:

@@ -39,9 +39,9 @@ def _volume(dimension: str | None) -> PlainValidator:
     def read(value: Any, info: ValidationInfo) -> VolumeValue:
         if isinstance(value, VolumeValue):
             return value
-        found = number_or_expression(value, info, dimension, NAMES)
-        if found is not None:
-            return VolumeValue(found)
+        value_read = number_or_expression(value, info, dimension, NAMES)
+        if value_read is not None:
+            return VolumeValue(value_read)
         unit = f" in {DIMENSIONS[dimension].si}" if dimension else ""
         raise InputError(
             f"{key_of(info)} = {literal(value)}",

@@ -137,7 +137,7 @@ class WaterCase(Case):
     cross_sections: CrossSectionsSection | None = Field(default=None, description="the section [cross_sections]")
 
     @model_validator(mode="after")
-    def _cells_are_given(self) -> WaterCase:
+    def _check_cells(self) -> WaterCase:
         check_terrain(self.grid, self.bed)
         return self
 
@@ -168,10 +168,10 @@ class WaterCase(Case):
 
         options: dict[str, Any] = {}
         sections: dict[str, Section] = {"initial": self.initial} | ({"friction": friction} if friction else {})
-        for place, section in sections.items():
+        for section_name, section in sections.items():
             for name in type(section).model_fields:
                 if getattr(section, name) is not None:
-                    options[name] = self._values(place, section, name, grid, bed)
+                    options[name] = self._values(section_name, section, name, grid, bed)
         lay = partial(self._lines, grid)
         options["boundaries"] = Boundaries(**self.boundaries.make(self._signal, lay))
         options["sources"] = self._sources(grid, bed)
@@ -200,15 +200,17 @@ class WaterCase(Case):
                 return with_static_level(boundaries, pressures[0], grid, *numbers)
         return boundaries
 
-    def _values(self, place: str, section: Section, name: str, grid: Grid, bed: np.ndarray) -> float | np.ndarray:
+    def _values(
+        self, section_name: str, section: Section, name: str, grid: Grid, bed: np.ndarray
+    ) -> float | np.ndarray:
         """Return the value of a field key; errors state the key."""
-        with self.at(*place.split("."), name):
+        with self.at(*section_name.split("."), name):
             return getattr(section, name).at_centres(grid, bed)
 
-    def _lines(self, grid: Grid, place: InsidePlace, condition: Any, key: Key) -> list[InternalLine]:
+    def _lines(self, grid: Grid, location: InsidePlace, condition: Any, key: Key) -> list[InternalLine]:
         """Return the lines of a condition inside the domain; errors state the key."""
         with self.at(*key):
-            return place.lines(condition, grid)
+            return location.lines(condition, grid)
 
     def _signal(self, signal: Signal, key: Key) -> float | Series:
         """Return a constant, or a series that covers the run; errors state the key."""
@@ -217,16 +219,16 @@ class WaterCase(Case):
 
     def _sources(self, grid: Grid, bed: np.ndarray) -> list[Any]:
         """Create the source terms of [sources]."""
-        made: list[Any] = []
+        sources: list[Any] = []
         for name, section in self.sources:
             if section is None:
                 continue
             if isinstance(section, (WeatherSection, CycloneSection)):
                 with self.at("sources", name, "file" if name == "weather" else "track"):
-                    made += section.make(grid, self.run.end_time, self.run.start_date)
+                    sources += section.make(grid, self.run.end_time, self.run.start_date)
                 continue
-            made.append(self._term(name, section, grid, bed))
-        return made
+            sources.append(self._term(name, section, grid, bed))
+        return sources
 
     def _term(self, name: str, section: Section, grid: Grid, bed: np.ndarray) -> Any:
         """Create the source term of a section whose keys are its arguments."""
@@ -244,8 +246,8 @@ class WaterCase(Case):
             values[key] = value
         if isinstance(section, RainSection) and isinstance(section.rate, ZoneSignals):
             with self.at("sources", name, "rate"):
-                rates, shares = section.rate.resolve(grid, self.run.end_time, self.run.start_date)
-            return terms.ZoneRain(rates, shares if values["pattern"] is None else shares * values["pattern"])
+                rates, fractions = section.rate.resolve(grid, self.run.end_time, self.run.start_date)
+            return terms.ZoneRain(rates, fractions if values["pattern"] is None else fractions * values["pattern"])
         with self.at("sources", name):
             return getattr(terms, terms.class_name(name))(**values)
 

@@ -85,15 +85,15 @@ def weather_of(
     """
     from eagre.io.weather import read_weather
 
-    given: dict[str, str] = {}
+    variables: dict[str, str] = {}
     for kinds, value in choices.items():
         if value is False:
             leave_out += kinds
         elif value is not True:
-            given |= dict(zip(kinds, [value] if isinstance(value, str) else value, strict=True))
+            variables |= dict(zip(kinds, [value] if isinstance(value, str) else value, strict=True))
     nodata = None if section.nodata == "error" else section.nodata
     return read_weather(
-        section.file, grid, variables=given, leave_out=leave_out, crs=section.crs, start=start_date, nodata=nodata
+        section.file, grid, variables=variables, leave_out=leave_out, crs=section.crs, start=start_date, nodata=nodata
     )
 
 
@@ -132,22 +132,22 @@ class WeatherSection(Section):
     def read(self, grid: Grid, end: float, start_date: datetime | None) -> Weather:
         """Open the fields, which must cover time 0 to `end`, s, and read their first records."""
         choices = {("rain",): self.rain, ("wind_x", "wind_y"): self.wind, ("pressure",): self.pressure}
-        found = weather_of(self, grid, start_date, choices, leave_out=("stress_x", "stress_y"))
-        for field in (found.rain, found.wind_x, found.wind_y, found.pressure):
+        weather = weather_of(self, grid, start_date, choices, leave_out=("stress_x", "stress_y"))
+        for field in (weather.rain, weather.wind_x, weather.wind_y, weather.pressure):
             if field is not None:
                 field.instants.hats[0].covers(0.0, end)
                 field.use(0.0)
-        return found
+        return weather
 
     def make(self, grid: Grid, end: float, start_date: datetime | None) -> list[Any]:
         """Create the source terms of a run."""
         from eagre.terms import WeatherPressure, WeatherRain, WeatherWind
 
-        found, made = self.read(grid, end, start_date), []
-        if found.rain is not None:
-            made.append(WeatherRain(found.rain))
-        if found.wind_x is not None and found.wind_y is not None:
-            made.append(WeatherWind(found.wind_x, found.wind_y, self.drag, self.largest_drag, self.air_density))
-        if found.pressure is not None:
-            made.append(WeatherPressure(found.pressure))
-        return made
+        weather, terms = self.read(grid, end, start_date), []
+        if weather.rain is not None:
+            terms.append(WeatherRain(weather.rain))
+        if weather.wind_x is not None and weather.wind_y is not None:
+            terms.append(WeatherWind(weather.wind_x, weather.wind_y, self.drag, self.largest_drag, self.air_density))
+        if weather.pressure is not None:
+            terms.append(WeatherPressure(weather.pressure))
+        return terms

@@ -18,7 +18,7 @@ from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.series import Series
 
-MOST_NUMBERS = 1000
+MAX_ZONES = 1000
 
 
 def _series(value: Any, info: ValidationInfo) -> Any:
@@ -70,17 +70,17 @@ class ZoneSignals:
     named: dict[str, Signal] | SeriesFile
     outside: Signal | None
 
-    def shares(self, grid: Grid) -> tuple[list[str], np.ndarray]:
+    def fractions(self, grid: Grid) -> tuple[list[str], np.ndarray]:
         """Return the names of the zones in the domain, and masks that are 1 in cells whose centre is in the zone."""
         from eagre.io.vector import SUFFIXES
 
         by_polygon = self.section.zones.suffix.lower() in SUFFIXES
-        found = self._of_polygons(grid) if by_polygon else self._of_raster(grid)
-        if not found:
+        zones = self._of_polygons(grid) if by_polygon else self._of_raster(grid)
+        if not zones:
             raise InputError(
                 f"{self.section.zones}: no zone lies in the domain", allowed="at least one zone in the domain"
             )
-        return list(found), np.stack(list(found.values()))
+        return list(zones), np.stack(list(zones.values()))
 
     def resolve(
         self, grid: Grid, end: float, start_date: datetime | None = None
@@ -93,7 +93,7 @@ class ZoneSignals:
             If a zone has no series, a series does not cover 0 to `end`, s, or cells are outside all zones and
             `outside` is not set.
         """
-        names, shares = self.shares(grid)
+        names, fractions = self.fractions(grid)
         values = []
         for name in names:
             try:
@@ -103,12 +103,12 @@ class ZoneSignals:
                 raise InputError(
                     f"the zone {name}: {error.what}", allowed=error.allowed, fix=fix, problem=error.problem
                 ) from None
-        rest = 1.0 - shares.sum(0)
-        if not rest.any():
-            return values, shares
+        uncovered = 1.0 - fractions.sum(0)
+        if not uncovered.any():
+            return values, fractions
         if self.outside is None:
-            raise cells_in_none(rest > 0.0, grid, self.section.zones, "zone", fix="outside = 0.0")
-        return [*values, self.outside.resolve(0.0, end, start_date)], np.concatenate([shares, rest[None]])
+            raise cells_in_none(uncovered > 0.0, grid, self.section.zones, "zone", fix="outside = 0.0")
+        return [*values, self.outside.resolve(0.0, end, start_date)], np.concatenate([fractions, uncovered[None]])
 
     def _signal_of(self, name: str) -> Signal:
         from eagre.io.files import choose
@@ -128,12 +128,14 @@ class ZoneSignals:
         else:
             names = [_text(property_of(one, key, "polygon", path, "name")) for one in features]
         numbers = zone_numbers(features, grid)
-        found: dict[str, np.ndarray] = {}
+        values_by_zone: dict[str, np.ndarray] = {}
         for number, name in enumerate(names):
             inside = numbers == number
             if inside.any():
-                found[name] = found[name] + inside if name in found else inside.astype(np.float64)
-        return found
+                values_by_zone[name] = (
+                    values_by_zone[name] + inside if name in values_by_zone else inside.astype(np.float64)
+                )
+        return values_by_zone
 
     def _of_raster(self, grid: Grid) -> dict[str, np.ndarray]:
         from eagre.io import read_raster
@@ -147,11 +149,11 @@ class ZoneSignals:
         held = ((rows >= 0) & (rows < raster.ny))[:, None] & ((columns >= 0) & (columns < raster.nx))
         values = raster.elevation[np.ix_(rows.clip(0, raster.ny - 1), columns.clip(0, raster.nx - 1))]
         held &= np.isfinite(values)
-        found = np.unique(values[held])
-        if found.size > MOST_NUMBERS or (found != np.round(found)).any():
-            got = f"{raster.name} with {found.size} values, such as {found[np.argmax(found != np.round(found))]:.10g}"
-            raise InputError(got, allowed=f"at most {MOST_NUMBERS} integer zone numbers")
-        return {f"{number:.0f}": (held & (values == number)).astype(np.float64) for number in found}
+        codes = np.unique(values[held])
+        if codes.size > MAX_ZONES or (codes != np.round(codes)).any():
+            got = f"{raster.name} with {codes.size} values, such as {codes[np.argmax(codes != np.round(codes))]:.10g}"
+            raise InputError(got, allowed=f"at most {MAX_ZONES} integer zone numbers")
+        return {f"{number:.0f}": (held & (values == number)).astype(np.float64) for number in codes}
 
 
 def _text(value: Any) -> str:
@@ -183,6 +185,6 @@ def _named(plain: Any, value: Any, info: ValidationInfo, name: str) -> Signal:
     try:
         return plain(value, info)
     except InputError as error:
-        own = f"{key_of(info)} = "
-        what, fix = (text.replace(own, f"{name} = ", 1) for text in (error.what, error.fix))
+        own_key = f"{key_of(info)} = "
+        what, fix = (text.replace(own_key, f"{name} = ", 1) for text in (error.what, error.fix))
         raise InputError(what, allowed=error.allowed, fix=fix, problem=error.problem) from None

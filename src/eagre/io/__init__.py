@@ -9,7 +9,7 @@ from eagre.io.gauges import GaugeWriter
 from eagre.io.heights import read_heights
 from eagre.io.measured import MeasuredWriter
 from eagre.io.netcdf import FieldWriter
-from eagre.io.opening import Opening
+from eagre.io.opening import WriterSetup
 from eagre.io.particles import ParticleWriter
 from eagre.io.probes import ProbeWriter
 from eagre.io.profiles import ProfileWriter
@@ -23,13 +23,13 @@ __all__ = [
     "FieldWriter",
     "GaugeWriter",
     "MeasuredWriter",
-    "Opening",
     "ParticleWriter",
     "ProbeWriter",
     "ProfileWriter",
     "RestartHeader",
     "Weather",
     "WriteError",
+    "WriterSetup",
     "dem_to_corners",
     "grid_from_dem",
     "raster_to_centres",

@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 
-class Behind:
+class BackgroundWriter:
     """One thread that runs one operation at a time, concurrently with its owner.
 
     An exception of an operation is raised by the next `wait`, `do` or `close`.

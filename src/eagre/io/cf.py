@@ -84,8 +84,8 @@ def _version_of(package: str) -> str | None:
 def versions() -> str:
     """Return the versions of the packages that affect results, as one line."""
     names = ("numpy", "numba", "cupy-cuda13x", "numba-cuda", "h5netcdf", "h5py", "zarr")
-    found = [(name, _version_of(name)) for name in names]
-    return ", ".join([f"python {platform.python_version()}", *(f"{name} {text}" for name, text in found if text)])
+    packages = [(name, _version_of(name)) for name in names]
+    return ", ".join([f"python {platform.python_version()}", *(f"{name} {text}" for name, text in packages if text)])
 
 
 def history_line(action: str) -> str:
@@ -108,23 +108,23 @@ def attribute(value: Any) -> Any:
     return str(value)
 
 
-def global_attributes(model: Model, given: Mapping[str, Any] | None) -> dict[str, Any]:
+def global_attributes(model: Model, options: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the attributes of a file: conventions, source, device and all resolved settings of the model.
 
     Parameters
     ----------
     model : Model
         Read: `kind`, `precision`, `device` and `settings()`, which become ``setting_NAME``.
-    given : mapping, optional
+    options : mapping, optional
         Additional attributes (title, institution, the text of the case file ...), which may replace all except
         ``Conventions``, ``source``, ``history`` and ``kind``.
 
     Raises
     ------
     InputError
-        If `given` contains one of these four.
+        If `options` contains one of these four.
     """
-    for name in given or {}:
+    for name in options or {}:
         if name in _RESERVED:
             raise InputError(
                 f"attribute {name!r}",
@@ -143,7 +143,7 @@ def global_attributes(model: Model, given: Mapping[str, Any] | None) -> dict[str
         "versions": versions(),
     }
     attributes |= {f"setting_{name}": attribute(value) for name, value in model.settings().items()}
-    attributes |= {name: attribute(value) for name, value in (given or {}).items()}
+    attributes |= {name: attribute(value) for name, value in (options or {}).items()}
     return attributes
 
 
@@ -185,11 +185,11 @@ def axis_attributes(axis: str, long_name: str) -> dict[str, str]:
 
 def level_attributes(a: str = "", b: str = "", ground: str = "") -> dict[str, str]:
     """Return the attributes of the level coordinate, m: heights, or ``z = a + b ground`` of the named variables."""
-    found = {"long_name": "height of the level", "units": "m", "axis": "Z", "positive": "up"}
+    attributes = {"long_name": "height of the level", "units": "m", "axis": "Z", "positive": "up"}
     if not a:
-        return found | {"standard_name": "height"}
+        return attributes | {"standard_name": "height"}
     named = {"standard_name": "atmosphere_hybrid_height_coordinate", "computed_standard_name": "altitude"}
-    return found | named | {"formula_terms": f"a: {a} b: {b} orog: {ground}"}
+    return attributes | named | {"formula_terms": f"a: {a} b: {b} orog: {ground}"}
 
 
 def variable_attributes(variable: Variable) -> dict[str, Any]:
@@ -249,16 +249,16 @@ def _cf_parameters(description: dict[str, Any]) -> dict[str, Any]:
     base = description.get("base_crs", {})
     datum = base.get("datum") or base.get("datum_ensemble") or {}
     figure = datum.get("ellipsoid", {})
-    result |= {key: _in_si(figure[theirs]) for theirs, key in _FIGURES.items() if theirs in figure}
+    result |= {key: _in_si(figure[figure_key]) for figure_key, key in _FIGURES.items() if figure_key in figure}
     meridian = _in_si(datum.get("prime_meridian", {}).get("longitude", 0.0))
     return result | ({"longitude_of_prime_meridian": meridian} if meridian else {})
 
 
-def _in_si(given: Any) -> float:
+def _in_si(quantity: Any) -> float:
     """Return a number of PROJJSON, with or without a unit, in metres, degrees or 1."""
-    if not isinstance(given, dict):
-        return float(given)
-    value, unit = float(given["value"]), given["unit"]
+    if not isinstance(quantity, dict):
+        return float(quantity)
+    value, unit = float(quantity["value"]), quantity["unit"]
     if isinstance(unit, str):  # metre, degree or unity
         return value
     value *= float(unit["conversion_factor"])

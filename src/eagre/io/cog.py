@@ -118,7 +118,7 @@ def write_geotiff(
     import rasterio
 
     ny, nx = shape
-    place = Growing(path, there=False)
+    output = Growing(path, there=False)
     options: dict[str, Any] = {
         "driver": "COG",
         "height": ny,
@@ -136,20 +136,20 @@ def write_geotiff(
     }
     try:
         with writing(path, safe="an existing file is unchanged", fix="free disk space"):
-            with _told_by_gdal(), rasterio.open(place.at, "w", **options) as file:
+            with _gdal_errors(), rasterio.open(output.current_path, "w", **options) as file:
                 file.update_tags(AREA_OR_POINT="Area", **(tags or {}))
                 for number, band in enumerate(bands, 1):
                     file.write(np.ascontiguousarray(band.values[::-1], np.float32), number)
                     file.set_band_description(number, band.description)
                     file.set_band_unit(number, band.units)
                     file.update_tags(number, **band.tags)
-            place.take_name()
+            output.take_name()
     finally:
-        place.discard()
+        output.discard()
 
 
 @contextmanager
-def _told_by_gdal() -> Iterator[None]:
+def _gdal_errors() -> Iterator[None]:
     """Convert errors of rasterio about failed writes of GDAL to `OSError`."""
     from rasterio._err import CPLE_BaseError
 

@@ -115,31 +115,31 @@ def raised(values: np.ndarray, prominence: np.ndarray, axes: tuple[int, ...] = (
     cells, rises, crests, gullies = (np.pad(one, pad, mode="edge") for one in (values, prominence, crest, gully))
 
     def around(of: np.ndarray) -> list[np.ndarray]:
-        parts = [of]
+        arrays = [of]
         for axis in axes:
-            parts = [part for one in parts for part in (_cut(one, axis, 0), _cut(one, axis, 1))]
-        return parts
+            arrays = [array for one in arrays for array in (_interior_of(one, axis, 0), _interior_of(one, axis, 1))]
+        return arrays
 
     near, on = around(cells), around(crests)
     mean = _mean(near)
     count = sum(one.astype(float) for one in on)
     along = sum(np.where(one, value, 0.0) for one, value in zip(on, near, strict=True)) / np.maximum(count, 1.0)
-    most = mean + np.maximum.reduce(around(rises))
+    upper = mean + np.maximum.reduce(around(rises))
     free = (count > 0.0) & ~np.logical_or.reduce(around(gullies))
-    return np.where(free, np.maximum(mean, np.minimum(along, most)), mean)
+    return np.where(free, np.maximum(mean, np.minimum(along, upper)), mean)
 
 
-def _cut(values: np.ndarray, axis: int, start: int) -> np.ndarray:
+def _interior_of(values: np.ndarray, axis: int, start: int) -> np.ndarray:
     """All but the last (0) or all but the first (1) along an axis."""
-    part = slice(1, None) if start else slice(None, -1)
-    return values[part] if axis == 0 else values[:, part]
+    section = slice(1, None) if start else slice(None, -1)
+    return values[section] if axis == 0 else values[:, section]
 
 
-def _mean(parts: list[np.ndarray]) -> np.ndarray:
+def _mean(arrays: list[np.ndarray]) -> np.ndarray:
     """Mean of two or four, in pairs: exact where they are alike, and a plane's."""
-    while len(parts) > 1:
-        parts = [0.5 * (a + b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
-    return parts[0]
+    while len(arrays) > 1:
+        arrays = [0.5 * (a + b) for a, b in zip(arrays[::2], arrays[1::2], strict=True)]
+    return arrays[0]
 
 
 def lattice(values: np.ndarray, prominence: np.ndarray) -> np.ndarray:
@@ -149,9 +149,9 @@ def lattice(values: np.ndarray, prominence: np.ndarray) -> np.ndarray:
     through the centres wherever no crest passes.
     """
     ny, nx = values.shape
-    found = np.empty((2 * ny + 1, 2 * nx + 1))
-    found[1::2, 1::2] = values
-    found[::2, 1::2] = raised(values, prominence, (0,))
-    found[1::2, ::2] = raised(values, prominence, (1,))
-    found[::2, ::2] = raised(values, prominence)
-    return found
+    fine = np.empty((2 * ny + 1, 2 * nx + 1))
+    fine[1::2, 1::2] = values
+    fine[::2, 1::2] = raised(values, prominence, (0,))
+    fine[1::2, ::2] = raised(values, prominence, (1,))
+    fine[::2, ::2] = raised(values, prominence)
+    return fine

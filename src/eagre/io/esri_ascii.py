@@ -102,16 +102,16 @@ def _read_header(file: BinaryIO, path: Path) -> dict[str, float]:
     while True:
         start = file.tell()
         line = file.readline(4096)
-        words = line.decode("latin-1").replace("\u00ef\u00bb\u00bf", "").split()
+        fields = line.decode("latin-1").replace("\u00ef\u00bb\u00bf", "").split()
         if not line:
             raise InputError(
                 f"{path}: no numbers after the header",
                 allowed="an ESRI ASCII grid",
                 problem=f"The file {path} has no values after the header.",
             )
-        if not words:
+        if not fields:
             continue
-        name, numbers = _split(words)
+        name, numbers = _split(fields)
         if name is None:
             file.seek(start)
             return header
@@ -125,7 +125,7 @@ def _read_header(file: BinaryIO, path: Path) -> dict[str, float]:
         if key is None or value is None:
             near = nearest(name, _KEYS) if key is None else key
             raise InputError(
-                f"{path}: header line {' '.join(words)[:60]!r}",
+                f"{path}: header line {' '.join(fields)[:60]!r}",
                 allowed="ncols, nrows, xllcorner or xllcenter, yllcorner or yllcenter, cellsize, NODATA_value, "
                 "each with one finite number",
                 fix=f"{near}  NUMBER" if near else "",

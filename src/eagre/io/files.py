@@ -15,7 +15,7 @@ import numpy as np
 from eagre.errors import EagreError, InputError
 from eagre.names import nearest
 
-SPARE_BYTES = 1 << 18
+RESERVED_BYTES = 1 << 18
 """Free space, bytes, that `check_space` requires in addition to a record, for the tables of the file format."""
 
 _REASONS = {
@@ -68,15 +68,15 @@ def nearest_file(name: str, names: Iterable[str]) -> str | None:
     differs in the suffix only.
     """
     stem, suffix = Path(name).stem.casefold(), Path(name).suffix.casefold()
-    found: list[tuple[int, str]] = []
+    similar: list[tuple[int, str]] = []
     for one in names:
-        own = Path(one).stem.casefold()
-        if own != stem and Path(one).suffix.casefold() != suffix:
+        other_stem = Path(one).stem.casefold()
+        if other_stem != stem and Path(one).suffix.casefold() != suffix:
             continue
-        apart = _edits(stem, own)
-        if apart <= max(1, max(len(stem), len(own)) // 4) and apart < len(stem):
-            found.append((apart, one))
-    return min(found)[1] if found else None
+        apart = _edits(stem, other_stem)
+        if apart <= max(1, max(len(stem), len(other_stem)) // 4) and apart < len(stem):
+            similar.append((apart, one))
+    return min(similar)[1] if similar else None
 
 
 def _edits(a: str, b: str) -> int:
@@ -85,17 +85,17 @@ def _edits(a: str, b: str) -> int:
     for i, letter in enumerate(a, 1):
         row = [i]
         for k, other in enumerate(b, 1):
-            least = min(rows[-1][k] + 1, row[-1] + 1, rows[-1][k - 1] + (letter != other))
+            cost = min(rows[-1][k] + 1, row[-1] + 1, rows[-1][k - 1] + (letter != other))
             swapped = i > 1 and k > 1 and letter == b[k - 2] and a[i - 2] == other
-            row.append(min(least, rows[-2][k - 2] + 1) if swapped else least)
+            row.append(min(cost, rows[-2][k - 2] + 1) if swapped else cost)
         rows.append(row)
     return rows[-1][-1]
 
 
-def listing(names: Iterable[str], most: int = 8) -> str:
-    """Return names as a list for a message, at most `most` of them."""
+def listing(names: Iterable[str], max_count: int = 8) -> str:
+    """Return names as a list for a message, at most `max_count` of them."""
     names = list(names)
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    return ", ".join(names[:max_count]) + (f" and {len(names) - max_count} more" if len(names) > max_count else "")
 
 
 def choose(name: str, names: Iterable[str], what: str, write: str = "{}") -> None:
@@ -283,9 +283,9 @@ def is_store(path: Path) -> bool:
 
 def first_missing(folder: Path) -> Path:
     """Return the uppermost part of `folder` that is not a folder."""
-    for part in [*reversed(folder.parents), folder]:
-        if not part.is_dir():
-            return part
+    for ancestor in [*reversed(folder.parents), folder]:
+        if not ancestor.is_dir():
+            return ancestor
     return folder
 
 
@@ -342,7 +342,7 @@ def read_values(array: Any, path: Path, what: str = "file") -> np.ndarray:
         return np.asarray(array.values)
 
 
-def check_space(path: Path, needed: int, *, at: Path | None = None, safe: str = "", fix: str = "") -> None:
+def check_space(path: Path, needed: int, *, written_path: Path | None = None, safe: str = "", fix: str = "") -> None:
     """Reject a write of `needed` bytes that exceeds the free space or a limit, before it can damage the file.
 
     Call this before HDF5 opens a file.
@@ -356,7 +356,7 @@ def check_space(path: Path, needed: int, *, at: Path | None = None, safe: str = 
         The file, for the message.
     needed : int
         Bytes to write.
-    at : Path, optional
+    written_path : Path, optional
         The file that is written, if it takes the name `path` later.
     safe, fix : str, optional
         See `WriteError`.
@@ -366,16 +366,16 @@ def check_space(path: Path, needed: int, *, at: Path | None = None, safe: str = 
     WriteError
         With the number of bytes that are needed.
     """
-    needed += SPARE_BYTES
-    at = path if at is None else at
+    needed += RESERVED_BYTES
+    written_path = path if written_path is None else written_path
     try:
-        free = shutil.disk_usage(at.parent).free
+        free = shutil.disk_usage(written_path.parent).free
         if free < needed:
             raise OSError(errno.ENOSPC, "")
-        if not at.is_dir():
-            _check_limit(at, needed)
-        if at.is_file() and hasattr(os, "posix_fallocate"):
-            _probe(at, needed)
+        if not written_path.is_dir():
+            _check_limit(written_path, needed)
+        if written_path.is_file() and hasattr(os, "posix_fallocate"):
+            _probe(written_path, needed)
     except OSError as error:
         if error.errno in (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL):
             return

@@ -12,7 +12,7 @@ from eagre.contract import Batch, Model, Recording, SampleTimes, gauged
 from eagre.errors import InputError, do_all
 from eagre.fields import TIME_BOUNDS, time_bounds
 from eagre.grid import check_metres, on_walls
-from eagre.io.behind import Behind
+from eagre.io.behind import BackgroundWriter
 from eagre.io.cf import axis_attributes
 from eagre.io.opening import Manner
 from eagre.io.records import RecordFile
@@ -39,10 +39,10 @@ class GaugeWriter(Writer):
         points no file is created.
     variables : sequence of str
         Variables at each point; ``"velocity"`` stands for its components.
-    beside : Behind, optional
+    beside : BackgroundWriter, optional
         Writes the in-run samples of `follow`; see `eagre.io.FieldWriter`.
     **manner
-        Arguments of `eagre.io.Opening`.
+        Arguments of `eagre.io.WriterSetup`.
 
     Raises
     ------
@@ -59,7 +59,7 @@ class GaugeWriter(Writer):
         points: Mapping[str, tuple[float, float]],
         variables: Sequence[str],
         *,
-        beside: Behind | None = None,
+        beside: BackgroundWriter | None = None,
         **manner: Unpack[Manner],
     ) -> None:
         self._behind = beside
@@ -70,9 +70,9 @@ class GaugeWriter(Writer):
         if not points:
             return
         self._names = field_names(variables, gauged(model))
-        taken = [model.variables[name] for name in self._names]
-        self._over_time = any(one.over_time for one in taken)
-        self._file = open_stations(path, model, _stations(points), taken, **manner)
+        sampled = [model.variables[name] for name in self._names]
+        self._over_time = any(one.over_time for one in sampled)
+        self._file = open_stations(path, model, _stations(points), sampled, **manner)
 
     def write(self, model: Model) -> None:
         """Append the values at `model.time`; do nothing if the last record has this time.
@@ -94,14 +94,14 @@ class GaugeWriter(Writer):
         bounds = {TIME_BOUNDS: time_bounds(model.statistics_start, time)} if self._over_time else {}
         self._file.append(time, {name: np.asarray(sampled[name]) for name in self._names} | bounds)
 
-    def follow(self, model: Model, instants: SampleTimes | None) -> bool:
+    def start_sampling(self, model: Model, sample_times: SampleTimes | None) -> bool:
         """Start in-run sampling at the given times, or stop it with None; return whether the model supports it.
 
         Statistics over time are not sampled in the run.
         """
-        if instants is None or self._file is None or self._over_time:
+        if sample_times is None or self._file is None or self._over_time:
             return model.start_sampling(None)
-        return model.start_sampling(Recording(self._names, self._cells, instants, self._take))
+        return model.start_sampling(Recording(self._names, self._cells, sample_times, self._take))
 
     def _take(self, times: np.ndarray, batch: Batch) -> None:
         """Write a batch of in-run samples to disk."""
@@ -112,8 +112,8 @@ class GaugeWriter(Writer):
 
     def _extend(self, times: np.ndarray, batch: Batch) -> None:
         assert self._file is not None
-        found = batch()
-        self._file.extend(times, {name: found[name] for name in self._names})
+        fields = batch()
+        self._file.extend(times, {name: fields[name] for name in self._names})
 
     def _finish(self) -> None:
         """Wait until all records are on disk."""

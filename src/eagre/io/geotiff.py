@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from eagre.errors import InputError
-from eagre.io.raster import Around, Dem, metric_crs, turned
+from eagre.io.raster import Around, Dem, metric_crs, rolled
 
 
 def read_geotiff(path: Path, band: int | None = None, around: Around | None = None) -> Dem:
@@ -50,7 +50,7 @@ def read_geotiff(path: Path, band: int | None = None, around: Around | None = No
                 values = np.ma.filled(values, np.nan) * source.scales[band - 1] + source.offsets[band - 1]
                 dem = _oriented(values, transform, path)
                 if around is not None and source.crs and source.crs.is_geographic:
-                    values, x0 = turned(dem.elevation, dem.x0 - 360.0 * (dem.x0 >= 180.0), dem.dx, around)
+                    values, x0 = rolled(dem.elevation, dem.x0 - 360.0 * (dem.x0 >= 180.0), dem.dx, around)
                     dem = replace(dem, elevation=values, x0=x0)
                 centre = (0.5 * sum(dem.extent[:2]), 0.5 * sum(dem.extent[2:]))
                 crs = metric_crs(source.crs, str(path), centre, dem.dx, around)
@@ -97,12 +97,12 @@ def _band(source: Any, path: Path, band: int | None) -> int:
     from rasterio.enums import ColorInterp
 
     if band is None:
-        found = [n for n, kind in enumerate(source.colorinterp, start=1) if kind != ColorInterp.alpha]
-        if len(found) == 1:
-            return found[0]
-        words = [source.descriptions[n - 1] or source.colorinterp[n - 1].name for n in found]
+        numbers = [n for n, kind in enumerate(source.colorinterp, start=1) if kind != ColorInterp.alpha]
+        if len(numbers) == 1:
+            return numbers[0]
+        names = [source.descriptions[n - 1] or source.colorinterp[n - 1].name for n in numbers]
         raise InputError(
-            f"{path}: {len(found)} bands ({', '.join(words[:5])}{', ...' * (len(words) > 5)}) and no band",
+            f"{path}: {len(numbers)} bands ({', '.join(names[:5])}{', ...' * (len(names) > 5)}) and no band",
             allowed=f"1 to {source.count}",
             fix="band = 1",
             problem=f"The raster {path} has several bands, and no band is selected.",
@@ -165,11 +165,11 @@ def _longitudes(source: Any, west: float, east: float) -> tuple[float, float]:
     """
     left, _, right, _ = source.bounds
     east += 360.0 * (east < west)
-    fitting = [turn for turn in (-360.0, 0.0, 360.0) if west + turn < right and east + turn > left]
+    fitting = [shift for shift in (-360.0, 0.0, 360.0) if west + shift < right and east + shift > left]
     if len(fitting) > 1:
         return left, right
-    turn = fitting[0] if fitting else 0.0
-    return west + turn, east + turn
+    shift = fitting[0] if fitting else 0.0
+    return west + shift, east + shift
 
 
 def _oriented(values: np.ndarray, transform: Any, path: Path) -> Dem:

@@ -45,43 +45,43 @@ def crs_of(dataset: Any, array: Any, path: Path) -> Any:
         return None
     attributes = dict(dataset[name].attrs)
     code = attributes.get("epsg_code")
-    texts = [attributes.get("crs_wkt"), attributes.get("spatial_ref"), code, f"EPSG:{code}" if code else None]
-    for text in filter(None, texts):
-        if (found := parse_crs(str(text))) is not None:
-            return found
+    definitions = [attributes.get("crs_wkt"), attributes.get("spatial_ref"), code, f"EPSG:{code}" if code else None]
+    for text in filter(None, definitions):
+        if (parameters := parse_crs(str(text))) is not None:
+            return parameters
     kind = str(attributes.get("grid_mapping_name", ""))
-    if not kind and not any(texts):
+    if not kind and not any(definitions):
         return None
     if kind == "latitude_longitude":
         return parse_crs("OGC:CRS84")
-    found = parse_crs(_projection(kind, attributes))
-    if found is None:
+    parameters = parse_crs(_projection(kind, attributes))
+    if parameters is None:
         raise InputError(
             f"{path}: {array.name} in {kind or f'the coordinate system of {name}'}",
             allowed=f"crs_wkt in {name}, or one of {', '.join(PROJECTIONS)}, rotated_latitude_longitude",
             fix=f"gdalwarp -t_srs EPSG:4326 NETCDF:{path}:{array.name} warped.nc",
             problem=f"The coordinate system of {array.name} in {path} is not supported.",
         )
-    return found
+    return parameters
 
 
 def _projection(kind: str, attributes: Mapping[str, Any]) -> str | None:
     """Return the PROJ string of a grid mapping; None if it is not supported."""
     number = _reader(attributes)
     if kind == "rotated_latitude_longitude":
-        pole, turn = number("grid_north_pole_latitude", 90.0), number("grid_north_pole_longitude", 0.0)
-        words = ["ob_tran", "+o_proj=longlat", f"+o_lon_p={number('north_pole_grid_longitude', 0.0)!r}"]
-        words += [f"+o_lat_p={pole!r}", f"+lon_0={180.0 + float(turn or 0.0)!r}"]
+        pole, rotation = number("grid_north_pole_latitude", 90.0), number("grid_north_pole_longitude", 0.0)
+        terms = ["ob_tran", "+o_proj=longlat", f"+o_lon_p={number('north_pole_grid_longitude', 0.0)!r}"]
+        terms += [f"+o_lat_p={pole!r}", f"+lon_0={180.0 + float(rotation or 0.0)!r}"]
     elif kind in PROJECTIONS:
         proj, keys = PROJECTIONS[kind]
-        words = [proj, *_standard_parallels(proj, attributes)]
-        found = {key: number(*where) for key, where in keys.items()}
-        words += [f"+{key}={value!r}" for key, value in found.items() if value is not None]
+        terms = [proj, *_standard_parallels(proj, attributes)]
+        parameters = {key: number(*where) for key, where in keys.items()}
+        terms += [f"+{key}={value!r}" for key, value in parameters.items() if value is not None]
     else:
         return None
     meridian = number("longitude_of_prime_meridian", 0.0)
-    words += [f"+pm={meridian!r}"] if meridian else []
-    return " ".join([f"+proj={words[0]}", *words[1:], _ellipsoid(number), "+no_defs"])
+    terms += [f"+pm={meridian!r}"] if meridian else []
+    return " ".join([f"+proj={terms[0]}", *terms[1:], _ellipsoid(number), "+no_defs"])
 
 
 def _reader(attributes: Mapping[str, Any]) -> Callable[[str, float | None], float | None]:
@@ -96,8 +96,8 @@ def _standard_parallels(proj: str, attributes: Mapping[str, Any]) -> list[str]:
     """Return one or two standard parallels of a conic projection."""
     if proj not in ("aea", "lcc"):
         return []
-    given = np.ravel(attributes.get("standard_parallel", attributes.get("latitude_of_projection_origin", 0.0)))
-    return [f"+lat_{k}={float(value)!r}" for k, value in enumerate((given[0], given[-1]), 1)]
+    parallels = np.ravel(attributes.get("standard_parallel", attributes.get("latitude_of_projection_origin", 0.0)))
+    return [f"+lat_{k}={float(value)!r}" for k, value in enumerate((parallels[0], parallels[-1]), 1)]
 
 
 def _ellipsoid(number: Callable[[str, float | None], float | None]) -> str:

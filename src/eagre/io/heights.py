@@ -45,15 +45,15 @@ def read_heights(
             problem=f"The table {full} has fewer than two columns.",
         )
     columns = [
-        place if name is None else find_column(table.names, name, full, what)
-        for place, (name, what) in enumerate(((height, "height"), (value, "value")))
+        position if name is None else find_column(table.names, name, full, what)
+        for position, (name, what) in enumerate(((height, "height"), (value, "value")))
     ]
     numbers = table.numbers(columns)
-    unit, own = (split_unit(table.names[column])[1] for column in columns)
+    unit, unit_of_values = (split_unit(table.names[column])[1] for column in columns)
     if unit not in _METRES:
         raise InputError(
             f"{full}: heights in {unit!r}",
             allowed=", ".join(one for one in _METRES if one),
             problem=f"The units of the heights in {full} are not supported.",
         )
-    return _METRES[unit] * numbers[:, 0], scale(own) * numbers[:, 1]
+    return _METRES[unit] * numbers[:, 0], scale(unit_of_values) * numbers[:, 1]

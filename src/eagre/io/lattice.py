@@ -27,7 +27,7 @@ class Lattice:
     nodes : NodeGrid
         Nodes at most half the spacing of the file apart.
     rows, columns : (my, mx) arrays
-        Index of the point before each node along y and x of the file; `parts` are the fractions of the way to the next.
+        Index of the point before each node along y and x of the file; `fractions` : fractions of the way to the next.
     directions : pair of pairs, or None
         Directions of the file's x and y axes in the grid: cosines along the grid's x and y, at nodes; None: equal axes.
     """
@@ -35,7 +35,7 @@ class Lattice:
     nodes: NodeGrid
     rows: np.ndarray
     columns: np.ndarray
-    parts: tuple[np.ndarray, np.ndarray]
+    fractions: tuple[np.ndarray, np.ndarray]
     flips: tuple[bool, bool]
     closed: bool  # whether the first column follows the last
     directions: tuple[Any, Any] | None
@@ -69,19 +69,19 @@ class Lattice:
             x = np.append(x, x[0] + 360.0)
         to_file = _transform(grid, crs, what)
         west, east, south, north = grid.extent
-        middle = float(to_file(np.array([0.5 * (west + east)]), np.array([0.5 * (south + north)]))[1][0])
-        metres = (DEGREE * np.cos(np.radians(middle)), DEGREE) if degrees else (1.0, 1.0)
+        mean_latitude = float(to_file(np.array([0.5 * (west + east)]), np.array([0.5 * (south + north)]))[1][0])
+        metres = (DEGREE * np.cos(np.radians(mean_latitude)), DEGREE) if degrees else (1.0, 1.0)
         spacing = min(float(np.median(np.diff(x))) * metres[0], float(np.median(np.diff(y))) * metres[1])
         nodes = NodeGrid.within(grid, 0.5 * spacing)
-        at = np.meshgrid(*nodes.points(grid))
-        inside_x, inside_y = to_file(np.minimum(at[0], east), np.minimum(at[1], north))
+        mesh = np.meshgrid(*nodes.points(grid))
+        inside_x, inside_y = to_file(np.minimum(mesh[0], east), np.minimum(mesh[1], north))
         _check_cover(x, y, inside_x, inside_y, degrees, what)
-        node_x, node_y = to_file(*at)
-        columns, along = _place(x, _wrapped(x, node_x, degrees))
-        rows, up = _place(y, node_y)
+        node_x, node_y = to_file(*mesh)
+        columns, along = _interval_index(x, _wrapped(x, node_x, degrees))
+        rows, up = _interval_index(y, node_y)
         if true_north and parse_crs(grid.crs) is not None:
             crs, degrees = LONGITUDE_LATITUDE, True
-            node_x, node_y = _transform(grid, crs, what)(*at)
+            node_x, node_y = _transform(grid, crs, what)(*mesh)
         directions = None if crs is None else _directions(grid, crs, node_x, node_y, degrees)
         return cls(nodes, rows, columns, (up, along), flips, bool(closed), directions)
 
@@ -96,15 +96,15 @@ class Lattice:
         count_y, count_x = array.shape
         low, high = int(self.rows.min()), int(self.rows.max()) + 2
         west, east = (0, count_x) if self.closed else (int(self.columns.min()), int(self.columns.max()) + 2)
-        cut_y = slice(count_y - high, count_y - low) if self.flips[0] else slice(low, high)
-        cut_x = slice(count_x - east, count_x - west) if self.flips[1] else slice(west, east)
-        values = np.asarray(read(array[cut_y, cut_x]), np.float64)
+        rows = slice(count_y - high, count_y - low) if self.flips[0] else slice(low, high)
+        columns = slice(count_x - east, count_x - west) if self.flips[1] else slice(west, east)
+        values = np.asarray(read(array[rows, columns]), np.float64)
         values = values[:: -1 if self.flips[0] else 1, :: -1 if self.flips[1] else 1]
         if missing is not None:
             values = np.where(np.isnan(values), missing, values)
         if self.closed:
             values = np.concatenate([values, values[:, :1]], axis=1)
-        m, n, (up, along) = self.rows - low, self.columns - west, self.parts
+        m, n, (up, along) = self.rows - low, self.columns - west, self.fractions
         below = (1.0 - along) * values[m, n] + along * values[m, n + 1]
         above = (1.0 - along) * values[m + 1, n] + along * values[m + 1, n + 1]
         return (1.0 - up) * below + up * above
@@ -113,39 +113,39 @@ class Lattice:
 def _transform(grid: Grid, crs: Any, what: str) -> Any:
     """Return a function from the grid's x and y to the coordinates of another system."""
     target = parse_crs(crs) if isinstance(crs, str) else crs
-    own = parse_crs(grid.crs)
-    if target is None or (own is not None and own == target):
+    grid_crs = parse_crs(grid.crs)
+    if target is None or (grid_crs is not None and grid_crs == target):
         return lambda x, y: (np.asarray(x, float), np.asarray(y, float))
-    if own is None:
+    if grid_crs is None:
         raise InputError(
             f"{what} in {str(crs)[:60]} and a grid without a coordinate system",
             allowed="a grid with crs", fix=f'crs = "EPSG:32633" {WHERE}',
             problem=f"The coordinate system of the grid is unknown, so {what} cannot be interpolated to it.",
         )  # fmt: skip
-    return lambda x, y: moved(own, target, x, y)
+    return lambda x, y: reprojected(grid_crs, target, x, y)
 
 
-def moved(source: Any, target: Any, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def reprojected(source: Any, target: Any, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Transform points from one coordinate system to another."""
     from rasterio.warp import transform
 
     shape = np.shape(x)
-    found = transform(source, target, np.ravel(x).tolist(), np.ravel(y).tolist())
-    return np.reshape(found[0], shape), np.reshape(found[1], shape)
+    coordinates = transform(source, target, np.ravel(x).tolist(), np.ravel(y).tolist())
+    return np.reshape(coordinates[0], shape), np.reshape(coordinates[1], shape)
 
 
-def _wrapped(x: np.ndarray, places: np.ndarray, degrees: bool) -> np.ndarray:
+def _wrapped(x: np.ndarray, positions: np.ndarray, degrees: bool) -> np.ndarray:
     """Return longitudes within 180 degrees of the centre of the file."""
     if not degrees:
-        return places
+        return positions
     west = 0.5 * (x[0] + x[-1]) - 180.0
-    return west + np.mod(places - west, 360.0)
+    return west + np.mod(positions - west, 360.0)
 
 
-def _place(points: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _interval_index(points: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the index of the point before each position, and the fraction of the way to the next."""
-    before = np.clip(np.searchsorted(points, places, side="right") - 1, 0, points.size - 2)
-    return before, (places - points[before]) / (points[before + 1] - points[before])
+    index = np.clip(np.searchsorted(points, positions, side="right") - 1, 0, points.size - 2)
+    return index, (positions - points[index]) / (points[index + 1] - points[index])
 
 
 def _check_cover(
@@ -153,12 +153,12 @@ def _check_cover(
 ) -> None:
     inside_x = _wrapped(x, inside_x, degrees)
     unit = "degrees" if degrees else "m"
-    for name, points, places in (("x", x, inside_x), ("y", y, inside_y)):
-        room = BEYOND * max(points[1] - points[0], points[-1] - points[-2])
-        if not (places.min() >= points[0] - room and places.max() <= points[-1] + room):
+    for name, points, positions in (("x", x, inside_x), ("y", y, inside_y)):
+        tolerance = BEYOND * max(points[1] - points[0], points[-1] - points[-2])
+        if not (positions.min() >= points[0] - tolerance and positions.max() <= points[-1] + tolerance):
             raise InputError(
-                f"{what} from {name} = {points[0]:g} to {points[-1]:g} {unit} for a domain from {places.min():g} to "
-                f"{places.max():g} {unit}",
+                f"{what} from {name} = {points[0]:g} to {points[-1]:g} {unit} for a domain from {positions.min():g} to "
+                f"{positions.max():g} {unit}",
                 allowed="a file that covers the domain",
                 problem=f"{what} does not cover the domain along {name}.",
             )
@@ -166,15 +166,15 @@ def _check_cover(
 
 def _directions(grid: Grid, crs: Any, x: np.ndarray, y: np.ndarray, degrees: bool) -> tuple[Any, Any] | None:
     """Return the cosines of the file's x and y axes along the axes of the grid; None for equal systems."""
-    source, own = (parse_crs(crs) if isinstance(crs, str) else crs), parse_crs(grid.crs)
-    if own is None or source == own:
+    source, grid_crs = (parse_crs(crs) if isinstance(crs, str) else crs), parse_crs(grid.crs)
+    if grid_crs is None or source == grid_crs:
         return None
     step = 1e-4 if degrees else 10.0
-    here = moved(source, own, x, y)
-    found = []
+    here = reprojected(source, grid_crs, x, y)
+    components = []
     for dx, dy in ((step, 0.0), (0.0, step)):
-        there = moved(source, own, x + dx, y + dy)
+        there = reprojected(source, grid_crs, x + dx, y + dy)
         east, north = there[0] - here[0], there[1] - here[1]
         long = np.hypot(east, north)
-        found.append((east / long, north / long))
-    return found[0], found[1]
+        components.append((east / long, north / long))
+    return components[0], components[1]

@@ -12,8 +12,8 @@ import numpy as np
 from eagre.contract import Model, field_type
 from eagre.fields import TIME_BOUNDS, Variable
 from eagre.io.cf import variable_attributes
-from eagre.io.netcdf import LARGEST_CHUNK, write_mapping
-from eagre.io.opening import Manner, Opening
+from eagre.io.netcdf import MAX_CHUNK, write_mapping
+from eagre.io.opening import Manner, WriterSetup
 from eagre.io.records import RecordFile
 from eagre.io.rows import RowFile
 from eagre.io.store_zarr import SUFFIX
@@ -70,7 +70,7 @@ class MeasuredWriter(Writer):
     measured : Measured
         Component of the model that measures.
     **manner
-        Arguments of `eagre.io.Opening`.
+        Arguments of `eagre.io.WriterSetup`.
 
     Raises
     ------
@@ -86,17 +86,17 @@ class MeasuredWriter(Writer):
         self._measured = measured
         self._sizes = {axis.name: axis.values.size for axis in measured.axes if axis.dimensions == (axis.name,)}
         numbers = not any(measured.dimensions.values())
-        opening = Opening(**manner)
-        full = opening.place(path, ".nc", SUFFIX, *([".csv"] if numbers else []))
+        setup = WriterSetup(**manner)
+        full = setup.output_path(path, ".nc", SUFFIX, *([".csv"] if numbers else []))
         self._file: RecordFile | RowFile
         if full.suffix.lower() == ".csv":
             columns = [f"{one.name} ({one.units or '1'})" for one in measured.variables]
-            self._file = opening.rows(full, model, columns)
+            self._file = setup.rows(full, model, columns)
             return
-        self._file, goes_on = opening.records(full, model, measured.variables)
+        self._file, goes_on = setup.records(full, model, measured.variables)
         if goes_on:
-            places = {axis.name: axis.values for axis in measured.axes}
-            self._file.check_holds("variables or positions", places, [one.name for one in measured.variables])
+            positions = {axis.name: axis.values for axis in measured.axes}
+            self._file.check_holds("variables or positions", positions, [one.name for one in measured.variables])
         else:
             self._declare(self._file, model)
 
@@ -105,22 +105,24 @@ class MeasuredWriter(Writer):
         for axis in measured.axes:
             if axis.dimensions == (axis.name,):
                 file.dimension(axis.name, axis.values.size)
-        places = {name for own in measured.dimensions.values() for name in own}
-        mapping = write_mapping(file, model.grid.crs) if {"x", "y"} <= places else {}
+        positions = {name for axes in measured.dimensions.values() for name in axes}
+        mapping = write_mapping(file, model.grid.crs) if {"x", "y"} <= positions else {}
         for axis in measured.axes:
             about = {**axis.attributes, **(mapping if {"x", "y"} <= set(axis.dimensions) else {})}
             file.variable(axis.name, axis.dimensions, np.dtype(np.float64), about, data=axis.values)
         for one in measured.variables:
-            own = measured.dimensions[one.name]
-            beside = [axis.name for axis in measured.axes if axis.dimensions != (axis.name,) and not axis.dimensions]
-            about = variable_attributes(one) | ({"coordinates": " ".join(beside)} if beside else {})
-            about |= mapping if {"x", "y"} <= set(own) else {}
-            shape = tuple(self._sizes[name] for name in own)
-            chunk = tuple(min(size, LARGEST_CHUNK) for size in shape)
+            axes = measured.dimensions[one.name]
+            auxiliary = [axis.name for axis in measured.axes if axis.dimensions != (axis.name,) and not axis.dimensions]
+            about = variable_attributes(one) | ({"coordinates": " ".join(auxiliary)} if auxiliary else {})
+            about |= mapping if {"x", "y"} <= set(axes) else {}
+            shape = tuple(self._sizes[name] for name in axes)
+            chunk = tuple(min(size, MAX_CHUNK) for size in shape)
             times = min(max(1, _VALUES_A_CHUNK // math.prod(shape)), _TIMES_A_CHUNK)
-            dtype = field_type(model) if own else np.dtype(np.float64)
+            dtype = field_type(model) if axes else np.dtype(np.float64)
             packed = int(times == 1)  # compressed chunks of several records are rewritten, and a kill could lose them
-            file.variable(one.name, ("time", *own), dtype, about, chunks=(times, *chunk), compression=packed, fill=True)
+            file.variable(
+                one.name, ("time", *axes), dtype, about, chunks=(times, *chunk), compression=packed, fill=True
+            )
         file.ready()
 
     def write(self, model: Model) -> None:
@@ -131,7 +133,7 @@ class MeasuredWriter(Writer):
         if isinstance(self._file, RowFile):
             values = {name: np.atleast_1d(value) for name, value in values.items()}
         else:
-            shapes = {name: [sizes[one] for one in own] for name, own in self._measured.dimensions.items()}
+            shapes = {name: [sizes[one] for one in axes] for name, axes in self._measured.dimensions.items()}
             shapes[TIME_BOUNDS] = [2]
             values = {name: np.reshape(value, shapes[name]) for name, value in values.items()}
         self._file.append(float(model.time), values)

@@ -15,7 +15,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.io.lattice import moved
+from eagre.io.lattice import reprojected
 from eagre.io.raster import parse_crs
 from eagre.io.table import reading_rows
 from eagre.io.vector import LONGITUDE_LATITUDE, layer_of, system_to_leave
@@ -29,7 +29,7 @@ COLUMNS = {
 
 
 @dataclass(frozen=True)
-class Places:
+class NamedLocations:
     """Points or lines by name, in the coordinates of a file or of the grid.
 
     Parameters
@@ -67,13 +67,13 @@ class Places:
             cannot be transformed.
         """
         points = np.array([point for one in self.named.values() for point in one] if self.path else [], np.float64)
-        theirs = system_to_leave(self.path, points, self.crs, self.may_guess, grid) if points.size else None
-        if theirs is None:
+        source_crs = system_to_leave(self.path, points, self.crs, self.may_guess, grid) if points.size else None
+        if source_crs is None:
             return dict(self.named)
-        x, y = moved(theirs, parse_crs(grid.crs), points[:, 0], points[:, 1])
+        x, y = reprojected(source_crs, parse_crs(grid.crs), points[:, 0], points[:, 1])
         there = zip(x.tolist(), y.tolist(), strict=True)
-        found: dict[str, Sequence[Any]] = {name: [next(there) for _ in one] for name, one in self.named.items()}
-        for name, one in found.items():
+        identities: dict[str, Sequence[Any]] = {name: [next(there) for _ in one] for name, one in self.named.items()}
+        for name, one in identities.items():
             if not np.isfinite(one).all():
                 got = f"{self.path}: {name} at {list(self.named[name])!r}"
                 raise InputError(
@@ -81,10 +81,10 @@ class Places:
                     allowed=f"positions that have coordinates in {(grid.crs or '')[:60]}",
                     problem=f"The position of {name} cannot be transformed to the coordinate system of the grid.",
                 )
-        return found
+        return identities
 
 
-def read_points(path: Path, layer: str | None = None, crs: str | None = None) -> Places:
+def read_points(path: Path, layer: str | None = None, crs: str | None = None) -> NamedLocations:
     """Read points by name.
 
     Parameters
@@ -114,10 +114,10 @@ def read_points(path: Path, layer: str | None = None, crs: str | None = None) ->
                 problem=f"The name {name!r} occurs twice in {path}.",
             )
         named[name] = points
-    return Places(named, path, crs or system, may_guess)
+    return NamedLocations(named, path, crs or system, may_guess)
 
 
-def read_lines(path: Path, layer: str | None = None, crs: str | None = None) -> Places:
+def read_lines(path: Path, layer: str | None = None, crs: str | None = None) -> NamedLocations:
     """Read lines by name: consecutive rows of one name in a table, or features of the type LineString.
 
     See `read_points`.
@@ -132,7 +132,7 @@ def read_lines(path: Path, layer: str | None = None, crs: str | None = None) -> 
                 problem=f"The name {name!r} occurs twice in {path}.",
             )
         named.setdefault(name, []).extend(points)
-    return Places(named, path, crs or system, may_guess)
+    return NamedLocations(named, path, crs or system, may_guess)
 
 
 def _is_table(path: Path) -> bool:
@@ -155,12 +155,14 @@ def _rows(path: Path, kind: str, layer: str | None) -> tuple[list[tuple[str, lis
             )
         return rows, crs, False
     held = layer_of(path, (kind,), layer)
-    found = []
+    identities = []
     for one in held.features:
-        for number, (_, at) in enumerate(one.parts(), 1):
+        for number, (_, coordinates) in enumerate(one.simple_geometries(), 1):
             name = one.name if number == 1 else f"{one.name} ({number})"
-            found.append((name, [_point(path, name, point) for point in ([at] if kind == "Point" else at)]))
-    return found, held.crs, held.may_guess
+            identities.append(
+                (name, [_point(path, name, point) for point in ([coordinates] if kind == "Point" else coordinates)])
+            )
+    return identities, held.crs, held.may_guess
 
 
 def _table(path: Path) -> tuple[list[tuple[str, list[Point]]], str | None]:

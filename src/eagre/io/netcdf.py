@@ -12,15 +12,15 @@ from eagre.contract import Model, field_type
 from eagre.errors import InputError, do_all
 from eagre.fields import TIME_BOUNDS, Variable, time_bounds
 from eagre.grid import Grid, Levels
-from eagre.io.behind import Behind
+from eagre.io.behind import BackgroundWriter
 from eagre.io.cf import (
     axis_attributes,
     grid_mapping,
     level_attributes,
     variable_attributes,
 )
-from eagre.io.opening import Manner, Opening
-from eagre.io.part import Part
+from eagre.io.opening import Manner, WriterSetup
+from eagre.io.part import Subset
 from eagre.io.records import RecordFile
 from eagre.io.store_zarr import SUFFIX
 from eagre.io.writer import Writer
@@ -32,7 +32,7 @@ _DIMENSIONS = {
     "face_y": ("y_corner", "x"),
     "corner": ("y_corner", "x_corner"),
 }
-LARGEST_CHUNK = 1024
+MAX_CHUNK = 1024
 _MAPPING = "crs"
 
 
@@ -51,14 +51,14 @@ class FieldWriter(Writer):
         bed) are always written, once.
     compression : int
         Compression level 1 (fast) to 9 after a byte shuffle, zlib in NetCDF and zstd in Zarr; 0 is no compression.
-    beside : bool or Behind
+    beside : bool or BackgroundWriter
         Write records to disk concurrently with the model: `write` waits for the last record, starts to copy the fields
-        and returns. Errors are raised by the next `write`, or by `close`. Writers of one model can share a `Behind`,
-        which then writes their records sequentially; the caller closes it.
-    part : Part, optional
+        and returns. Errors are raised by the next `write`, or by `close`. Writers of one model can share a
+        `BackgroundWriter`, which then writes their records sequentially; the caller closes it.
+    part : Subset, optional
         Cells to write. Default: all cells.
     **manner
-        Arguments of `eagre.io.Opening`.
+        Arguments of `eagre.io.WriterSetup`.
 
     Raises
     ------
@@ -87,23 +87,23 @@ class FieldWriter(Writer):
         variables: Sequence[str],
         *,
         compression: int = 1,
-        beside: bool | Behind = False,
-        part: Part | None = None,
+        beside: bool | BackgroundWriter = False,
+        subset: Subset | None = None,
         **manner: Unpack[Manner],
     ) -> None:
         if compression not in range(10):
             raise InputError(f"compression = {compression!r}", allowed="an integer from 0 to 9", fix="compression = 1")
         names = field_names(variables, model.variables)
         self._names = [name for name in names if not model.variables[name].static]
-        self._own = Behind() if beside is True else None
-        self._behind = self._own if isinstance(beside, bool) else beside
-        self._part = part if part is not None else Part.of(model.grid)
+        self._own_writer = BackgroundWriter() if beside is True else None
+        self._behind = self._own_writer if isinstance(beside, bool) else beside
+        self._part = subset if subset is not None else Subset.of(model.grid)
         self._locations = {name: model.variables[name].location for name in self._names}
-        opening = Opening(**manner)
-        self.path = opening.place(path, ".nc", SUFFIX)
+        setup = WriterSetup(**manner)
+        self.path = setup.output_path(path, ".nc", SUFFIX)
         written = [model.variables[name] for name in self._names]
         self._over_time = any(one.over_time for one in written)
-        self._file, goes_on = opening.records(self.path, model, written)
+        self._file, goes_on = setup.records(self.path, model, written)
         with _closing_on_error(self._file):
             if goes_on:
                 _check_same(self._file, model, self._names, self._part)
@@ -136,7 +136,7 @@ class FieldWriter(Writer):
 
     def _append(self, time: float, bounds: dict[str, np.ndarray], fields: Callable[[], dict[str, np.ndarray]]) -> None:
         """Write a record to disk when its fields have been copied."""
-        values = {name: self._part.cut(field, self._locations[name]) for name, field in fields().items()}
+        values = {name: self._part.select(field, self._locations[name]) for name, field in fields().items()}
         self._file.append(time, values | bounds)
 
     def finish(self) -> None:
@@ -146,7 +146,7 @@ class FieldWriter(Writer):
 
     def close(self) -> None:
         """Finish the last record and close the file."""
-        do_all((self.finish if self._own is None else self._own.close, self._file.close))
+        do_all((self.finish if self._own_writer is None else self._own_writer.close, self._file.close))
 
 
 class _closing_on_error:
@@ -158,12 +158,12 @@ class _closing_on_error:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, kind: object, *rest: object) -> None:
+    def __exit__(self, kind: object, *details: object) -> None:
         if kind is not None:
             self._file.close()
 
 
-def write_axes(file: RecordFile, grid: Grid, part: Part, locations: set[str]) -> None:
+def write_axes(file: RecordFile, grid: Grid, subset: Subset, locations: set[str]) -> None:
     """Declare and write the coordinates of fields at `locations` of a subset of a grid."""
     needed = {name for location in locations for name in _DIMENSIONS[location]}
     axes = {
@@ -173,26 +173,26 @@ def write_axes(file: RecordFile, grid: Grid, part: Part, locations: set[str]) ->
         "y_corner": (grid.y_corner, "y of the cell edges"),
     }
     for name in sorted(needed):
-        values, long_name = part.along(name, axes[name][0]), axes[name][1]
+        values, long_name = subset.along(name, axes[name][0]), axes[name][1]
         file.dimension(name, values.size)
         file.variable(name, (name,), values.dtype, axis_attributes(name[0], long_name), data=values)
 
 
-def write_levels(file: RecordFile, levels: Levels, part: Part, mapping: Mapping[str, str]) -> None:
+def write_levels(file: RecordFile, levels: Levels, subset: Subset, mapping: Mapping[str, str]) -> None:
     """Declare and write the vertical coordinate ``z``, with the terms of its formula where the terrain is not flat."""
     file.dimension("z", levels.height.size)
-    follows = levels.terrain_height is not None and levels.share is not None
-    attributes = level_attributes("height_a", "height_b", "surface_altitude") if follows else level_attributes()
+    follows_terrain = levels.terrain_height is not None and levels.share is not None
+    attributes = level_attributes("height_a", "height_b", "surface_altitude") if follows_terrain else level_attributes()
     file.variable("z", ("z",), np.dtype(np.float64), attributes, data=levels.height)
-    if levels.terrain_height is None or not follows:
+    if levels.terrain_height is None or not follows_terrain:
         return
-    terrain = part.cut(levels.terrain_height)
-    parts = (
+    terrain = subset.select(levels.terrain_height)
+    variables = (
         ("height_a", ("z",), levels.height, "m", "height of the level above flat terrain", None),
         ("height_b", ("z",), levels.share, "1", "fraction of the terrain height in the height of the level", None),
         ("surface_altitude", ("y", "x"), terrain, "m", "terrain height", "surface_altitude"),
     )
-    for name, dimensions, values, units, long_name, standard in parts:
+    for name, dimensions, values, units, long_name, standard in variables:
         about = {"units": units, "long_name": long_name} | ({"standard_name": standard} if standard else {})
         about |= mapping if "x" in dimensions else {}
         file.variable(name, dimensions, np.dtype(np.float64), about, data=values)
@@ -212,19 +212,19 @@ def write_mapping(file: RecordFile, crs: str | None) -> dict[str, str]:
     return {"grid_mapping": _MAPPING}
 
 
-def _declare(file: RecordFile, model: Model, names: Sequence[str], part: Part, compression: int) -> None:
+def _declare(file: RecordFile, model: Model, names: Sequence[str], subset: Subset, compression: int) -> None:
     """Declare coordinates and variables; write the static ones."""
     static = [name for name, variable in model.variables.items() if variable.static]
-    write_axes(file, model.grid, part, {"centre"} | {model.variables[name].location for name in [*static, *names]})
+    write_axes(file, model.grid, subset, {"centre"} | {model.variables[name].location for name in [*static, *names]})
     mapping = write_mapping(file, model.grid.crs)
     if model.levels is not None:
-        write_levels(file, model.levels, part, mapping)
+        write_levels(file, model.levels, subset, mapping)
     for name in [*static, *names]:
         variable = model.variables[name]
-        shape = part.shape(model.grid, variable.location)
-        chunks = (1,) * variable.levels + tuple(min(size, LARGEST_CHUNK) for size in shape)
+        shape = subset.shape(model.grid, variable.location)
+        chunks = (1,) * variable.levels + tuple(min(size, MAX_CHUNK) for size in shape)
         dimensions = dimensions_of(variable)
-        data = part.cut(model.field(name), variable.location) if variable.static else None
+        data = subset.select(model.field(name), variable.location) if variable.static else None
         file.variable(
             name,
             dimensions if variable.static else ("time", *dimensions),
@@ -237,12 +237,12 @@ def _declare(file: RecordFile, model: Model, names: Sequence[str], part: Part, c
         )
 
 
-def _check_same(file: RecordFile, model: Model, names: Sequence[str], part: Part) -> None:
+def _check_same(file: RecordFile, model: Model, names: Sequence[str], subset: Subset) -> None:
     """Raise `InputError` if the fields cannot be appended to the file."""
-    axes = [("x", part.along("x", model.grid.x)), ("y", part.along("y", model.grid.y))]
+    axes = [("x", subset.along("x", model.grid.x)), ("y", subset.along("y", model.grid.y))]
     axes += [] if model.levels is None else [("z", model.levels.height)]
-    for axis, ours in axes:
-        if axis not in file.variables or not np.array_equal(file.variables[axis][...], ours):
+    for axis, values in axes:
+        if axis not in file.variables or not np.array_equal(file.variables[axis][...], values):
             raise InputError(
                 f"{file.path}: another grid ({axis} differs)",
                 allowed="the grid of this run",
@@ -250,17 +250,17 @@ def _check_same(file: RecordFile, model: Model, names: Sequence[str], part: Part
             )
     for name in names:
         expected = (("time", *dimensions_of(model.variables[name])), field_type(model))
-        found = file.variables.get(name)
-        if found is None or (tuple(found.dimensions), np.dtype(found.dtype)) != expected:
+        variable = file.variables.get(name)
+        if variable is None or (tuple(variable.dimensions), np.dtype(variable.dtype)) != expected:
             raise InputError(
                 f"{file.path}: no variable {name} of {expected[1]} on {expected[0]}",
                 allowed="the variables and the precision of this run",
                 fix="another file name",
                 problem=f"Cannot append to {file.path}: its variables differ from the variables of this run.",
             )
-    kept = {name for name in model.variables if name in file.variables and not model.variables[name].static}
-    if kept - set(names):
-        missing = ", ".join(sorted(kept - set(names)))
+    stored = {name for name in model.variables if name in file.variables and not model.variables[name].static}
+    if stored - set(names):
+        missing = ", ".join(sorted(stored - set(names)))
         raise InputError(
             f"{file.path}: it also holds {missing}",
             allowed="the variables of this run",

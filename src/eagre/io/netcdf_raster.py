@@ -16,7 +16,7 @@ import numpy as np
 from eagre.errors import InputError
 from eagre.io.files import choose, listing, read_values
 from eagre.io.grid_mapping import LENGTHS, crs_of, true_degrees
-from eagre.io.raster import Around, Dem, metric_crs, parse_crs, refuse_degrees, turned
+from eagre.io.raster import Around, Dem, metric_crs, parse_crs, refuse_degrees, rolled
 from eagre.io.time_units import ZONES, without_zone
 from eagre.io.valid_range import without_invalid
 
@@ -98,12 +98,15 @@ def _check_heap(head: bytes, start: int) -> None:
     2 bytes; 4 bytes; size, 8 bytes) and is padded to 8 bytes; object 0 is free space, and its size includes the header.
     """
     end = min(start + int.from_bytes(head[start + 8 : start + 16], "little"), len(head))
-    at = start + 16
-    while at + 16 <= end:
-        index, size = int.from_bytes(head[at : at + 2], "little"), int.from_bytes(head[at + 8 : at + 16], "little")
+    offset = start + 16
+    while offset + 16 <= end:
+        index, size = (
+            int.from_bytes(head[offset : offset + 2], "little"),
+            int.from_bytes(head[offset + 8 : offset + 16], "little"),
+        )
         if index == 0 and size == 0:
             raise OSError("a global heap collection is damaged")
-        at += size if index == 0 else 16 + -(-size // 8) * 8
+        offset += size if index == 0 else 16 + -(-size // 8) * 8
 
 
 def bounds_aside(dataset: Any) -> Any:
@@ -211,8 +214,8 @@ def read_netcdf_raster(
         values = without_invalid(read_values(array, path, "NetCDF file"), dataset[variable])
         degrees = is_degrees(x)
         if degrees and around is None:
-            middle = (float(np.mean(x.values)), float(np.mean(y.values)))
-            refuse_degrees(str(path), middle, abs(float(x.values[-1] - x.values[0])) / max(x.size - 1, 1))
+            midpoint = (float(np.mean(x.values)), float(np.mean(y.values)))
+            refuse_degrees(str(path), midpoint, abs(float(x.values[-1] - x.values[0])) / max(x.size - 1, 1))
         if degrees:  # 179.5, -179.5 continues past 180
             x = x.copy(data=np.unwrap(x.values, period=360).astype(x.dtype))
         x0, dx, flip_x = _uniform(x, x_name, path, degrees)
@@ -221,7 +224,7 @@ def read_netcdf_raster(
         crs, x0 = crs or parse_crs(true_degrees(x, path)), x0 - 360.0 * (x0 >= 180.0)
     values = np.where(np.isfinite(values), values, np.nan)[:: -1 if flip_y else 1, :: -1 if flip_x else 1]
     if degrees and around is not None:
-        values, x0 = turned(values, x0, dx, around)
+        values, x0 = rolled(values, x0, dx, around)
     centre = (x0 + 0.5 * values.shape[1] * dx, y0 + 0.5 * values.shape[0] * dy)
     text = metric_crs(crs, str(path), centre, dx, around)
     units, positive = attributes.get("units") or None, _positive(attributes)
@@ -262,17 +265,17 @@ def _is_axis_name(array: Any, name: Any, axis: str) -> bool:
 
 
 def _choose_variable(
-    dataset: Any, wanted: str | None, names: Sequence[str], path: Path, record: int | None = None
+    dataset: Any, requested: str | None, names: Sequence[str], path: Path, record: int | None = None
 ) -> str:
     """Return the name of the variable to read: two-dimensional, or three-dimensional with `record`."""
-    most = 2 if record is None else 3
+    max_dimensions = 2 if record is None else 3
     fitting = [
         str(name)
         for name, array in dataset.data_vars.items()
-        if (array.ndim - len(_lone(array)) == 2 or array.ndim == most) and array.dtype.kind in "fiu"
+        if (array.ndim - len(_lone(array)) == 2 or array.ndim == max_dimensions) and array.dtype.kind in "fiu"
     ]
     if record is None and (over_time := [str(name) for name, array in dataset.data_vars.items() if array.ndim == 3]):
-        name = wanted if wanted in over_time else None if wanted or fitting else over_time[0]
+        name = requested if requested in over_time else None if requested or fitting else over_time[0]
         if name is not None and name not in fitting:
             got = f"{path}: {name} on {', '.join(map(str, dataset[name].dims))}"
             raise InputError(
@@ -281,9 +284,9 @@ def _choose_variable(
                 fix="record = -1",
                 problem=f"The variable {name} in {path} has three dimensions.",
             )
-    if wanted is not None:
-        choose(wanted, fitting, f"{path}: variable", 'variable = "{}"')
-        return wanted
+    if requested is not None:
+        choose(requested, fitting, f"{path}: variable", 'variable = "{}"')
+        return requested
     named = [name for name in fitting if name.lower() in names]
     for only in (named, fitting):
         if len(only) == 1:

@@ -19,7 +19,7 @@ from eagre.io.rows import RowFile, header_line
 
 
 class Manner(TypedDict, total=False):
-    """Keyword arguments of `Opening`, which every writer accepts."""
+    """Keyword arguments of `WriterSetup`, which every writer accepts."""
 
     attributes: Mapping[str, Any] | None
     start_date: str | date | None
@@ -29,7 +29,7 @@ class Manner(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Opening:
+class WriterSetup:
     """Options with which an output file is opened.
 
     Parameters
@@ -54,7 +54,7 @@ class Opening:
     append: bool = False
     until: float = -math.inf
 
-    def place(self, path: str | os.PathLike[str], *suffixes: str, what: str = "output") -> Path:
+    def output_path(self, path: str | os.PathLike[str], *suffixes: str, what: str = "output") -> Path:
         """Return the absolute path of a file with one of these suffixes that can be written.
 
         Raises

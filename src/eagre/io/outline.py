@@ -57,13 +57,15 @@ def outline(inside: np.ndarray, frame: Frame, properties: Mapping[str, Any]) -> 
             problem="The coordinate system of the map is unknown.",
         )
     cells = np.ascontiguousarray(inside[::-1], np.uint8)
-    found = shapes(cells, mask=cells.astype(bool), connectivity=4, transform=frame.transform(cells.shape[0]))
+    outlines = shapes(cells, mask=cells.astype(bool), connectivity=4, transform=frame.transform(cells.shape[0]))
     polygons: list[list[Ring]] = []
-    for shape, _ in found:
-        dense = {"type": "Polygon", "coordinates": [_pieces(ring) for ring in shape["coordinates"]]}
+    for shape, _ in outlines:
+        dense = {"type": "Polygon", "coordinates": [_densified(ring) for ring in shape["coordinates"]]}
         degrees = transform_geom(frame.crs, "OGC:CRS84", dense)
-        parts = degrees["coordinates"] if degrees["type"] == "MultiPolygon" else [degrees["coordinates"]]
-        polygons += [[_turned(ring, hole=number > 0) for number, ring in enumerate(part)] for part in parts]
+        polygon_list = degrees["coordinates"] if degrees["type"] == "MultiPolygon" else [degrees["coordinates"]]
+        polygons += [
+            [_oriented(ring, hole=number > 0) for number, ring in enumerate(polygon)] for polygon in polygon_list
+        ]
     geometry = {"type": "MultiPolygon", "coordinates": polygons}
     return {"type": "Feature", "properties": dict(properties), "geometry": geometry}
 
@@ -76,18 +78,18 @@ def write_geojson(path: Path, features: Sequence[Mapping[str, Any]]) -> None:
     WriteError
         If the disk is full.
     """
-    place = Growing(path, there=False)
+    output = Growing(path, there=False)
     try:
         with writing(path, safe="an existing file is unchanged", fix="free disk space"):
-            with place.at.open("w", encoding="utf-8") as file:
+            with output.current_path.open("w", encoding="utf-8") as file:
                 json.dump({"type": "FeatureCollection", "features": list(features)}, file, separators=(",", ":"))
                 file.write("\n")
-            place.take_name()
+            output.take_name()
     finally:
-        place.discard()
+        output.discard()
 
 
-def _pieces(ring: Iterable[tuple[float, float]]) -> Ring:
+def _densified(ring: Iterable[tuple[float, float]]) -> Ring:
     """Return a closed line with points on its edges, at most `LONGEST_EDGE` apart."""
     corners = list(ring)
     points: Ring = []
@@ -97,7 +99,7 @@ def _pieces(ring: Iterable[tuple[float, float]]) -> Ring:
     return [*points, corners[-1]]
 
 
-def _turned(ring: Sequence[Sequence[float]], hole: bool) -> Ring:
+def _oriented(ring: Sequence[Sequence[float]], hole: bool) -> Ring:
     """Return a closed line with rounded coordinates: anticlockwise, or clockwise around a hole."""
     points = [(round(point[0], DIGITS), round(point[1], DIGITS)) for point in ring]
     x, y = np.asarray(points).T

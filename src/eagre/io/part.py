@@ -13,7 +13,7 @@ from eagre.grid import Grid
 
 
 @dataclass(frozen=True)
-class Part:
+class Subset:
     """Every `stride`-th cell of rows j0 .. j1 - 1 and columns i0 .. i1 - 1.
 
     The value is that of the middle cell of `stride` cells (for an even number, the cell before the middle).
@@ -26,7 +26,7 @@ class Part:
     stride: int = 1
 
     @classmethod
-    def of(cls, grid: Grid, extent: Sequence[float] | None = None, stride: int = 1) -> Part:
+    def of(cls, grid: Grid, extent: Sequence[float] | None = None, stride: int = 1) -> Subset:
         """Return the cells whose centres are in `extent` = [west, east, south, north], m. Default: all cells.
 
         Raises
@@ -56,9 +56,9 @@ class Part:
                 raise InputError(
                     f"extent = {list(extent)}", allowed=allowed, problem="The extent contains no cell centre."
                 )
-        most = max(j1 - j0, i1 - i0)
-        if not 1 <= stride <= most:
-            raise InputError(f"stride = {stride!r}", allowed=f"an integer from 1 to {most}", fix="stride = 2")
+        max_stride = max(j1 - j0, i1 - i0)
+        if not 1 <= stride <= max_stride:
+            raise InputError(f"stride = {stride!r}", allowed=f"an integer from 1 to {max_stride}", fix="stride = 2")
         return cls(j0, j1, i0, i1, stride)
 
     def _index(self, low: int, high: int, staggered: bool) -> slice:
@@ -66,7 +66,7 @@ class Part:
             return slice(low, high + 1, self.stride)
         return slice(low + min(self.stride - 1, high - low - 1) // 2, high, self.stride)
 
-    def cut(self, values: np.ndarray, location: str = "centre") -> np.ndarray:
+    def select(self, values: np.ndarray, location: str = "centre") -> np.ndarray:
         """Return the subset of values at a location, (..., rows, columns)."""
         axes = STAGGERED[location]
         rows, columns = self._index(self.j0, self.j1, -2 in axes), self._index(self.i0, self.i1, -1 in axes)
@@ -79,5 +79,5 @@ class Part:
 
     def shape(self, grid: Grid, location: str = "centre") -> tuple[int, int]:
         """Return rows and columns of a field at a location."""
-        ny, nx = self.cut(np.broadcast_to(np.int8(0), grid.shape_of(location)), location).shape
+        ny, nx = self.select(np.broadcast_to(np.int8(0), grid.shape_of(location)), location).shape
         return ny, nx

@@ -11,7 +11,7 @@ from eagre.contract import Model
 from eagre.errors import InputError
 from eagre.io.cf import axis_attributes
 from eagre.io.netcdf import write_mapping
-from eagre.io.opening import Manner, Opening
+from eagre.io.opening import Manner, WriterSetup
 from eagre.io.records import RecordFile
 from eagre.io.rows import RowFile
 from eagre.io.writer import Writer
@@ -30,7 +30,7 @@ class ParticleWriter(Writer):
     model : Model
         Read: `particle_positions` (n, 2), `grid`, `kind`, `precision`, `device`, `settings()`, `time`.
     **manner
-        Arguments of `eagre.io.Opening`.
+        Arguments of `eagre.io.WriterSetup`.
 
     Raises
     ------
@@ -53,13 +53,13 @@ class ParticleWriter(Writer):
                 allowed="a model with particles",
                 problem="The model has no particles.",
             )
-        opening = Opening(**manner)
-        full = opening.place(path, ".nc", ".csv", what="particle file")
+        setup = WriterSetup(**manner)
+        full = setup.output_path(path, ".nc", ".csv", what="particle file")
         self._file: RecordFile | RowFile
         if full.suffix.lower() == ".csv":
-            self._file = opening.rows(full, model, [f"{k} {axis} (m)" for k in range(count) for axis in "xy"])
+            self._file = setup.rows(full, model, [f"{k} {axis} (m)" for k in range(count) for axis in "xy"])
             return
-        self._file, goes_on = opening.records(full, model, ())
+        self._file, goes_on = setup.records(full, model, ())
         if goes_on:
             held = self._file.variables
             if "particle" not in held or held["particle"].shape != (count,):

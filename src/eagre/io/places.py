@@ -74,7 +74,7 @@ def _take(file: Path, path: Path) -> int:
         os.close(handle)
 
 
-def new_place(path: Path) -> Path:
+def temporary_name(path: Path) -> Path:
     """Return the path of a new file until it takes its name."""
     return path.with_name(f".{path.name}.new")
 
@@ -91,13 +91,12 @@ class Growing:
 
     Attributes
     ----------
-    at : Path
-        Current path.
+    current_path : Path
     """
 
     def __init__(self, path: Path, *, there: bool) -> None:
         self.path = path
-        self.at = path if there else new_place(path)
+        self.current_path = path if there else temporary_name(path)
         self._older = None if there else _identity(path)
         self._seen: dict[str, _Identity] = {}  # by the name below `at`: files as this run has left them
         self._recent = [""]  # names of the last write
@@ -105,7 +104,7 @@ class Growing:
     @property
     def has_name(self) -> bool:
         """True once the file has its final name."""
-        return self.at == self.path
+        return self.current_path == self.path
 
     def take_name(self) -> None:
         """Replace the older file of that name; the new one must be closed, as not all systems move open files.
@@ -124,11 +123,11 @@ class Growing:
                 fix="another file name",
             )
         self._move()
-        self.at = self.path
+        self.current_path = self.path
         self._seen.clear()
 
     def _move(self) -> None:
-        os.replace(self.at, self.path)
+        os.replace(self.current_path, self.path)
 
     def check(self, lost: str, *, whole: bool = False) -> None:
         """Compare the file with the last write of this run; call this before each write and before the file is closed.
@@ -148,7 +147,7 @@ class Growing:
         for name in self._seen if whole else self._recent:
             self._compare(name, lost)
 
-    def remember(self, lost: str, names: Iterable[str] | None = None, *, cut: bool = False) -> None:
+    def remember(self, lost: str, names: Iterable[str] | None = None, *, truncated: bool = False) -> None:
         """Note the identity of the written files; call this after each write.
 
         Parameters
@@ -157,7 +156,7 @@ class Growing:
             The records in the file, for the message.
         names : iterable of str, optional
             Files of a folder that were written; all of them if not given.
-        cut : bool
+        truncated : bool
             This run may have shortened the file.
 
         Raises
@@ -165,31 +164,31 @@ class Growing:
         WriteError
             If another program removed, replaced or shortened the file during the write.
         """
-        self._seen[""] = self._compare("", lost, grown=True, cut=cut)
+        self._seen[""] = self._compare("", lost, grown=True, truncated=truncated)
 
-    def _compare(self, name: str, lost: str, *, grown: bool = False, cut: bool = False) -> _Identity:
+    def _compare(self, name: str, lost: str, *, grown: bool = False, truncated: bool = False) -> _Identity:
         """Return the identity of a file; `grown` says that this run has written to it."""
-        now, before = _identity(self.at / name), self._seen.get(name)
-        if now is None:
+        current, previous = _identity(self.current_path / name), self._seen.get(name)
+        if current is None:
             raise self._changed("removed", name, lost)
-        if before is not None:
-            if now[:2] != before[:2]:
+        if previous is not None:
+            if current[:2] != previous[:2]:
                 raise self._changed("replaced", name, lost)
-            if now.size < before.size and not cut if grown else now.size != before.size:
-                what = f"changed from {before.size} to {now.size} bytes"
+            if current.size < previous.size and not truncated if grown else current.size != previous.size:
+                what = f"changed from {previous.size} to {current.size} bytes"
                 raise self._changed(what, name, f"some or all of {lost}")
-        return now
+        return current
 
     def _changed(self, what: str, name: str, lost: str) -> WriteError:
-        part = f"its part {name}" if name else "the file"
-        text = f"{part} was {what} by another program during the run"
+        name_of_part = f"its part {name}" if name else "the file"
+        text = f"{name_of_part} was {what} by another program during the run"
         fix = "move the rest of the file away, and continue from the restart file"
         return WriteError(self.path, text, lost=lost, fix=fix)
 
     def discard(self) -> None:
         """Remove the file if it never took its name."""
         if not self.has_name:
-            _remove(self.at)
+            _remove(self.current_path)
 
 
 class GrowingFolder(Growing):
@@ -198,7 +197,7 @@ class GrowingFolder(Growing):
     def __init__(self, path: Path, *, there: bool) -> None:
         super().__init__(path, there=there)
         if not there:
-            _remove(self.at)
+            _remove(self.current_path)
 
     def _move(self) -> None:
         """Replace the older folder; no system does that in one operation."""
@@ -206,19 +205,21 @@ class GrowingFolder(Growing):
         _remove(old)
         if self.path.exists():
             os.rename(self.path, old)
-        os.rename(self.at, self.path)
+        os.rename(self.current_path, self.path)
         _remove(old)
 
-    def remember(self, lost: str, names: Iterable[str] | None = None, *, cut: bool = False) -> None:
+    def remember(self, lost: str, names: Iterable[str] | None = None, *, truncated: bool = False) -> None:
         """Note every file of a write; chunks without any value have no file."""
         if names is None:
-            own = self._seen.get("")
-            self._seen = {} if own is None else {"": own}
-            names = [str(path.relative_to(self.at)) for path in self.at.rglob("[!.]*") if path.is_file()]
-        super().remember(lost, cut=cut)
-        found = {name: one for name in names if (one := _identity(self.at / name)) is not None}
-        self._seen |= found
-        self._recent = ["", *found]
+            own_identity = self._seen.get("")
+            self._seen = {} if own_identity is None else {"": own_identity}
+            names = [
+                str(path.relative_to(self.current_path)) for path in self.current_path.rglob("[!.]*") if path.is_file()
+            ]
+        super().remember(lost, truncated=truncated)
+        identities = {name: one for name in names if (one := _identity(self.current_path / name)) is not None}
+        self._seen |= identities
+        self._recent = ["", *identities]
 
 
 class _Identity(NamedTuple):

@@ -46,7 +46,7 @@ class ProbeWriter(Writer):
     what : str
         Kind of the stations, for attributes and messages.
     **manner
-        Arguments of `eagre.io.Opening`.
+        Arguments of `eagre.io.WriterSetup`.
 
     Raises
     ------

@@ -12,7 +12,7 @@ import numpy as np
 from eagre.contract import Model
 from eagre.fields import TIME_BOUNDS, Variable, time_bounds
 from eagre.io.cf import level_attributes, variable_attributes
-from eagre.io.opening import Manner, Opening
+from eagre.io.opening import Manner, WriterSetup
 from eagre.io.writer import Writer
 
 _TIMES_A_CHUNK = 64
@@ -48,7 +48,7 @@ class ProfileWriter(Writer):
     averages : Averaging
         Profiles of the model.
     **manner
-        Arguments of `eagre.io.Opening`.
+        Arguments of `eagre.io.WriterSetup`.
 
     Raises
     ------
@@ -62,10 +62,10 @@ class ProfileWriter(Writer):
         self, path: str | os.PathLike[str], model: Model, averages: Averaging, **manner: Unpack[Manner]
     ) -> None:
         self._averages = averages
-        opening = Opening(**manner)
-        full = opening.place(path, ".nc", what="profile file")
+        setup = WriterSetup(**manner)
+        full = setup.output_path(path, ".nc", what="profile file")
         written = [replace(one, cell_methods="area: mean time: mean") for one in averages.variables]
-        self._file, goes_on = opening.records(full, model, written)
+        self._file, goes_on = setup.records(full, model, written)
         if goes_on:
             self._file.check_holds("profiles", {"z": averages.heights}, [one.name for one in averages.variables])
         else:
@@ -79,8 +79,8 @@ class ProfileWriter(Writer):
         about = level_attributes() | ({"standard_name": "altitude", "long_name": "height over z = 0"} if hill else {})
         file.dimension("z", averages.heights.size)
         file.variable("z", ("z",), np.dtype(np.float64), about, data=averages.heights)
-        share = {"long_name": "share of the plane that is in the air", "units": "1"}
-        file.variable("air_share", ("z",), np.dtype(np.float64), share, data=averages.share)
+        fraction = {"long_name": "share of the plane that is in the air", "units": "1"}
+        file.variable("air_share", ("z",), np.dtype(np.float64), fraction, data=averages.share)
         chunks = (_TIMES_A_CHUNK, averages.heights.size)
         for one in written:
             about = variable_attributes(one)

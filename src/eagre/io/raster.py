@@ -133,8 +133,8 @@ class Around:
 
     def differs(self, crs: Any) -> bool:
         """Return whether a rasterio CRS is known and differs from this coordinate system."""
-        ours = parse_crs(self.crs)
-        return bool(crs) and ours is not None and crs != ours
+        own_crs = parse_crs(self.crs)
+        return bool(crs) and own_crs is not None and crs != own_crs
 
     def bounds(self, crs: Any) -> tuple[float, float, float, float]:
         """Return (west, south, east, north), in another coordinate system, of a rectangle that contains `extent`."""
@@ -154,7 +154,7 @@ class Around:
         )
 
 
-def turned(values: np.ndarray, x0: float, dx: float, around: Around) -> tuple[np.ndarray, float]:
+def rolled(values: np.ndarray, x0: float, dx: float, around: Around) -> tuple[np.ndarray, float]:
     """Shift the columns of a global raster so that its ends are far from the target region.
 
     `x0` is the west edge. Values are not interpolated between the last and the first column, which usually meet at
@@ -166,8 +166,8 @@ def turned(values: np.ndarray, x0: float, dx: float, around: Around) -> tuple[np
     from rasterio.warp import transform
 
     west, east, south, north = around.extent
-    [middle] = transform(parse_crs(around.crs), "OGC:CRS84", [0.5 * (west + east)], [0.5 * (south + north)])[0]
-    low = middle % 360.0 - 180.0  # of the rolled raster; its middle lies within 0 to 360
+    [centre] = transform(parse_crs(around.crs), "OGC:CRS84", [0.5 * (west + east)], [0.5 * (south + north)])[0]
+    low = centre % 360.0 - 180.0  # of the rolled raster; its middle lies within 0 to 360
     first = round((low - x0) / dx)
     return np.roll(values, -first, axis=1), x0 + first * dx
 
@@ -250,8 +250,8 @@ def warp_line(name: str, lon_lat: tuple[float, float], spacing: float, source: s
     """Return the command that reprojects `name` to the UTM zone of (longitude, latitude), with cells of `spacing` m."""
     size = float(f"{spacing:.2g}")
     files = f"{quote(name)} {quote(name.rsplit('.', 1)[0] + '_utm.tif')}"
-    given = f"-s_srs {source} " if source else ""
-    return f"gdalwarp {given}-t_srs EPSG:{_utm(lon_lat)} -tr {size:g} {size:g} -r bilinear {files}"
+    option = f"-s_srs {source} " if source else ""
+    return f"gdalwarp {option}-t_srs EPSG:{_utm(lon_lat)} -tr {size:g} {size:g} -r bilinear {files}"
 
 
 def _or_warped(lon_lat: tuple[float, float]) -> str:

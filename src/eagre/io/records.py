@@ -19,7 +19,7 @@ from eagre.contract import Model
 from eagre.errors import InputError, do_all
 from eagre.io.cf import history_line
 from eagre.io.files import WriteError, check_space, reading, writing
-from eagre.io.places import Growing, GrowingFolder, new_place
+from eagre.io.places import Growing, GrowingFolder, temporary_name
 from eagre.io.store_netcdf import NetcdfStore
 from eagre.io.store_zarr import SUFFIX, ZarrStore
 
@@ -49,7 +49,7 @@ class RecordFile:
     def __init__(self, path: Path, *, there: bool) -> None:
         self.path = path
         folder = path.suffix.lower() == SUFFIX
-        self._place = (GrowingFolder if folder else Growing)(path, there=there)
+        self._output = (GrowingFolder if folder else Growing)(path, there=there)
         self._kind = ZarrStore if folder else NetcdfStore
         self.count = 0
         self.last_time: float | None = None
@@ -58,10 +58,10 @@ class RecordFile:
         self._open(new=not there)
 
     def _open(self, *, new: bool) -> None:
-        self._store = self._kind(self._place.at, new=new)
+        self._store = self._kind(self._output.current_path, new=new)
         self._finalizer = weakref.finalize(self, self._store.close)
         if not new:
-            self._place.remember(self._held)
+            self._output.remember(self._held)
 
     @classmethod
     def create(cls, path: Path, attributes: Mapping[str, Any], time: Mapping[str, str]) -> RecordFile:
@@ -71,7 +71,7 @@ class RecordFile:
         """
         safe = f"the older {path} is untouched" if path.exists() else "no record was written yet"
         with writing(path, safe=safe, fix=_FIX):
-            check_space(path, 0, at=new_place(path), safe=safe, fix=_FIX)
+            check_space(path, 0, written_path=temporary_name(path), safe=safe, fix=_FIX)
             file = cls(path, there=False)
         file.dimension("time", None)
         file.variable("time", ("time",), np.dtype(np.float64), time, chunks=(1024,))
@@ -140,14 +140,14 @@ class RecordFile:
                 problem=f"Cannot append to {self.path}: its variables differ from the variables of this run.",
             )
 
-    def _count(self, now: float, until: float) -> None:
+    def _count(self, time: float, until: float) -> None:
         """Determine the last record that is kept."""
         times = self._store.times()
         times = times[: 1 + int(np.cumprod(np.diff(times) > 0).sum())]  # a killed run can leave an unset time
-        self.count = int((times <= now).sum())
+        self.count = int((times <= time).sum())
         if self.count < times.size and times[-1] > until:
             raise InputError(
-                f"{self.path} with {times.size - self.count} records later than the restart at t = {now:.10g} s "
+                f"{self.path} with {times.size - self.count} records later than the restart at t = {time:.10g} s "
                 f"(up to t = {times[-1]:.10g} s)",
                 allowed="a file that ends before the end time of this run",
                 fix=f"an end_time of at least {times[-1]:.10g} s, another file name, or overwrite = true to drop them",
@@ -182,7 +182,9 @@ class RecordFile:
         """
         with self._declaring():
             if data is not None:
-                check_space(self.path, np.asarray(data).nbytes, at=self._place.at, safe=_NOTHING, fix=_FIX)
+                check_space(
+                    self.path, np.asarray(data).nbytes, written_path=self._output.current_path, safe=_NOTHING, fix=_FIX
+                )
             self._store.variable(
                 name, dimensions, dtype, attributes, data=data, chunks=chunks, compression=compression, fill=fill
             )
@@ -196,18 +198,18 @@ class RecordFile:
         """Variables of the file, with `dimensions`, `dtype`, `attrs` and values by ``[...]``."""
         return self._store.variables
 
-    def check_holds(self, what: str, places: Mapping[str, Any], names: Iterable[str]) -> None:
+    def check_holds(self, what: str, coordinates: Mapping[str, Any], names: Iterable[str]) -> None:
         """Close the file and raise `InputError` if it lacks variables or has other positions; `what` names them.
 
-        places : mapping of name to array
+        coordinates : mapping of name to array
             Variables without a time dimension, and their required values.
         """
         try:
             with reading(self.path, _EXISTING):
                 held = self.variables
-                missing = [name for name in (*places, *names) if name not in held]
+                missing = [name for name in (*coordinates, *names) if name not in held]
                 if not missing:
-                    if all(_same(held[name][...], values) for name, values in places.items()):
+                    if all(_same(held[name][...], values) for name, values in coordinates.items()):
                         return
         except InputError:
             self._failed = True
@@ -226,7 +228,7 @@ class RecordFile:
         """Write all declarations to disk."""
         with self._declaring():
             self._store.flush()
-            self._place.remember(self._held)
+            self._output.remember(self._held)
 
     @contextmanager
     def _declaring(self) -> Iterator[None]:
@@ -270,19 +272,19 @@ class RecordFile:
         needed = 8 * len(times) + sum(value.nbytes for value in values.values())
         try:
             perhaps = f"the last restart file; perhaps {self.safe}"
-            self._check_place(f"{self._held}, and the record at t = {times[0]:.10g} s")
-            check_space(self.path, needed, at=self._place.at, safe=self.safe, fix=_FIX)
+            self._check_output(f"{self._held}, and the record at t = {times[0]:.10g} s")
+            check_space(self.path, needed, written_path=self._output.current_path, safe=self.safe, fix=_FIX)
             with writing(self.path, safe=perhaps, fix=_FIX):
                 first = bool(self._history)
                 self._write(times, values)
-                if not self._place.has_name:
+                if not self._output.has_name:
                     self._finalizer()
-                    self._place.take_name()
+                    self._output.take_name()
                     self._open(new=False)
                 else:
                     new = slice(self.count, self.count + len(times))
                     written = None if first else self._store.files(new, ["time", *values])
-                    self._place.remember(self._held, written, cut=first)
+                    self._output.remember(self._held, written, truncated=first)
         except BaseException:
             self.failed = True
             raise
@@ -311,10 +313,10 @@ class RecordFile:
             return f"every record in {self.path}"
         return f"the {self.count} records up to t = {self.last_time:.10g} s in {self.path}"
 
-    def _check_place(self, lost: str, *, whole: bool = False) -> None:
+    def _check_output(self, lost: str, *, whole: bool = False) -> None:
         """Raise a `WriteError`, and write nothing more to the file, if another program changed it."""
         try:
-            self._place.check(lost, whole=whole)
+            self._output.check(lost, whole=whole)
         except WriteError:
             self._store.abandon()
             raise
@@ -327,8 +329,8 @@ class RecordFile:
         WriteError
             If another program changed the file since the last record.
         """
-        if self._place.has_name and not self.failed and self._finalizer.alive:
-            do_all((lambda: self._check_place(self._held, whole=True), self._close))
+        if self._output.has_name and not self.failed and self._finalizer.alive:
+            do_all((lambda: self._check_output(self._held, whole=True), self._close))
         else:
             self._close()
 
@@ -339,7 +341,7 @@ class RecordFile:
                 try:
                     self._finalizer()
                 finally:
-                    self._place.discard()
+                    self._output.discard()
         except WriteError:
             if not self.failed:
                 raise

@@ -21,7 +21,7 @@ from eagre.io.raster import Dem, parse_crs
 
 _EDGE = 1e-3
 """Tolerance, in raster cells, of a grid outside the raster: rounding of single-precision coordinates."""
-MOST_CELLS = 2**26
+MAX_CELLS = 2**26
 """Maximum number of cells of an extended raster: 0.5 GiB."""
 
 
@@ -89,7 +89,7 @@ def _reaching(dem: Dem, grid: Grid) -> Dem:
     if max(beyond) <= _EDGE or west >= e or east <= w or south >= n or north <= s:
         return dem
     left, right, below, above = (max(0, math.ceil(cells - _EDGE)) for cells in beyond)
-    if (dem.ny + below + above) * (dem.nx + left + right) > MOST_CELLS:
+    if (dem.ny + below + above) * (dem.nx + left + right) > MAX_CELLS:
         return dem
     values = np.pad(dem.elevation, ((below, above), (left, right)), constant_values=np.nan)
     return replace(dem, elevation=values, x0=dem.x0 - left * dem.dx, y0=dem.y0 - below * dem.dy)
@@ -138,12 +138,12 @@ def grid_from_dem(
         )
     across, along = (east - west) / dx, (north - south) / dy
     if max(across - nx, along - ny) > 1e-3:
-        part = ", ".join(f"{edge:.10g}" for edge in (west, west + nx * dx, south, south + ny * dy))
+        extent_text = ", ".join(f"{edge:.10g}" for edge in (west, west + nx * dx, south, south + ny * dy))
         raise InputError(
             f"cells of {dx:g} m x {dy:g} m in an extent of {east - west:g} m x {north - south:g} m: "
             f"{across:.6g} x {along:.6g} cells",
             allowed="an integer number of cells along x and y",
-            fix=f"extent = [{part}]",
+            fix=f"extent = [{extent_text}]",
             problem="The extent is not an integer number of cells.",
         )
     return Grid(nx, ny, float(dx), float(dy), float(west), float(south), dem.crs)
@@ -184,14 +184,14 @@ def _inside(dem: Dem, extent: tuple[float, float, float, float], what: str, more
         or extent[3] > north + slack_y
     ):
         raise InputError(
-            f"{what} {_extent_text(extent)}, not inside {dem.name}",
-            allowed=f"inside {_extent_text(dem.extent)}",
+            f"{what} {_format_extent(extent)}, not inside {dem.name}",
+            allowed=f"inside {_format_extent(dem.extent)}",
             fix=f"extent = [{west:.10g}, {east:.10g}, {south:.10g}, {north:.10g}]{more}",
             problem=f"{what.capitalize()} is not inside the raster {dem.name}.",
         )
 
 
-def _extent_text(extent: tuple[float, float, float, float]) -> str:
+def _format_extent(extent: tuple[float, float, float, float]) -> str:
     """Format an extent for a message."""
     return "x {:.10g} to {:.10g} m, y {:.10g} to {:.10g} m".format(*extent)
 
@@ -202,16 +202,16 @@ def _resample(
     """Return the values at every (y, x), as means or bilinear interpolation, axis by axis."""
     _inside(dem, grid.extent, "the grid")
     _same_crs(dem, grid)
-    p_y, reach_y = _positions(y, grid.dy, dem.y0, dem.dy, dem.ny)
-    p_x, reach_x = _positions(x, grid.dx, dem.x0, dem.dx, dem.nx)
-    rows, columns = _window(p_y, reach_y, dem.ny), _window(p_x, reach_x, dem.nx)
-    if nodata == "error" and (ends := _without_empty_rim(dem, grid, rows, columns)) is not dem:
+    p_y, half_y = _positions(y, grid.dy, dem.y0, dem.dy, dem.ny)
+    p_x, half_x = _positions(x, grid.dx, dem.x0, dem.dx, dem.nx)
+    rows, columns = _window(p_y, half_y, dem.ny), _window(p_x, half_x, dem.nx)
+    if nodata == "error" and (ends := _trim_empty_edges(dem, grid, rows, columns)) is not dem:
         return _resample(ends, grid, x, y, nodata, keep_crests)
-    if keep_crests and not reach_x.any() and not reach_y.any():
+    if keep_crests and not half_x.any() and not half_y.any():
         return _with_crests(dem, rows, columns, nodata, p_y, p_x)
     values = _filled(dem, rows, columns, nodata)
-    values = _along_rows(values, p_y - rows.start, reach_y)
-    values = _along_rows(values.T, p_x - columns.start, reach_x).T
+    values = _along_rows(values, p_y - rows.start, half_y)
+    values = _along_rows(values.T, p_x - columns.start, half_x).T
     return np.ascontiguousarray(values)
 
 
@@ -219,20 +219,20 @@ def _with_crests(
     dem: Dem, rows: slice, columns: slice, nodata: str | float, p_y: np.ndarray, p_x: np.ndarray
 ) -> np.ndarray:
     """Return values at positions in raster cells, with the crests of the cells of a window."""
-    own = _filled(dem, rows, columns, nodata)
+    crests = _filled(dem, rows, columns, nodata)
     south, west = rows.start, columns.start
     rows, columns = _wider(rows, dem.ny), _wider(columns, dem.nx)
     values = np.array(dem.elevation[rows, columns])
     prominence = prominence_of(values)
-    values[np.isnan(values)] = own.max()  # outside the domain
-    values[south - rows.start :, west - columns.start :][: own.shape[0], : own.shape[1]] = own
+    values[np.isnan(values)] = crests.max()  # outside the domain
+    values[south - rows.start :, west - columns.start :][: crests.shape[0], : crests.shape[1]] = crests
     y, x = p_y - rows.start, p_x - columns.start
     if _are_corners(y, values.shape[0]) and _are_corners(x, values.shape[1]):
         first, left = round(y[0] + 0.5), round(x[0] + 0.5)
         return np.ascontiguousarray(raised(values, prominence)[first : first + y.size, left : left + x.size])
     between, nowhere = lattice(values, prominence), np.zeros(1)
-    found = _along_rows(between, 2.0 * y + 1.0, np.broadcast_to(nowhere, y.shape))
-    return np.ascontiguousarray(_along_rows(found.T, 2.0 * x + 1.0, np.broadcast_to(nowhere, x.shape)).T)
+    sampled = _along_rows(between, 2.0 * y + 1.0, np.broadcast_to(nowhere, y.shape))
+    return np.ascontiguousarray(_along_rows(sampled.T, 2.0 * x + 1.0, np.broadcast_to(nowhere, x.shape)).T)
 
 
 def _wider(window: slice, count: int) -> slice:
@@ -255,19 +255,19 @@ def _positions(x: np.ndarray, size: float, origin: float, spacing: float, count:
     """
     position = np.clip((x - origin) / spacing - 0.5, -0.5, count - 0.5)
     half = 0.5 * size / spacing if size > spacing * (1 + 1e-9) else 0.0
-    reach = np.minimum(half, np.minimum(position + 0.5, count - 0.5 - position))
-    return position, reach
+    half_width = np.minimum(half, np.minimum(position + 0.5, count - 0.5 - position))
+    return position, half_width
 
 
-def _window(position: np.ndarray, reach: np.ndarray, count: int) -> slice:
+def _window(position: np.ndarray, half_width: np.ndarray, count: int) -> slice:
     """Return the window of raster cells that the points depend on."""
     rounding = 1e-9
-    first = math.floor(float((position - reach).min()) + rounding)
-    last = math.ceil(float((position + reach).max()) - rounding)
+    first = math.floor(float((position - half_width).min()) + rounding)
+    last = math.ceil(float((position + half_width).max()) - rounding)
     return slice(min(max(first, 0), count - 1), min(max(last, 0), count - 1) + 1)
 
 
-def _without_empty_rim(dem: Dem, grid: Grid, rows: slice, columns: slice) -> Dem:
+def _trim_empty_edges(dem: Dem, grid: Grid, rows: slice, columns: slice) -> Dem:
     """Return the DEM without its rim outside the grid, if cells of the rim in a window are empty and none inside is."""
     west, east, south, north = grid.extent
     empty = np.isnan(dem.elevation[rows, columns])
@@ -310,13 +310,13 @@ def _filled(dem: Dem, rows: slice, columns: slice, nodata: str | float) -> np.nd
     return np.where(empty, float(nodata), values) if empty.any() else values
 
 
-def _along_rows(values: np.ndarray, position: np.ndarray, reach: np.ndarray) -> np.ndarray:
-    """Sample the first axis of `values` (n, m) at `position` (p,) with boxes of half width `reach`: (p, m)."""
-    boxed = reach > 1e-6
+def _along_rows(values: np.ndarray, position: np.ndarray, half_width: np.ndarray) -> np.ndarray:
+    """Sample the first axis of `values` (n, m) at `position` (p,) with boxes of half width `half_width`: (p, m)."""
+    boxed = half_width > 1e-6
     result = np.empty((position.size, values.shape[1]))
     result[~boxed] = _linear(values, position[~boxed])
     if boxed.any():
-        low, high = position[boxed] - reach[boxed], position[boxed] + reach[boxed]
+        low, high = position[boxed] - half_width[boxed], position[boxed] + half_width[boxed]
         base = values[0, 0]  # so that a constant stays exact
         values = values - base
         total = np.zeros_like(values)
@@ -348,8 +348,8 @@ def _same_crs(dem: Dem, grid: Grid) -> None:
     """Raise `InputError` if the coordinate systems of a raster and a grid are known and differ."""
     if dem.crs is None or grid.crs is None or dem.crs == grid.crs:
         return
-    ours, theirs = parse_crs(grid.crs), parse_crs(dem.crs)
-    if ours is not None and theirs is not None and ours != theirs:
+    own_crs, dem_crs = parse_crs(grid.crs), parse_crs(dem.crs)
+    if own_crs is not None and dem_crs is not None and own_crs != dem_crs:
         raise InputError(
             f"{dem.name} in {dem.crs[:60]} for a grid in {grid.crs[:60]}",
             allowed="one coordinate system for all rasters",

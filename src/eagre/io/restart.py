@@ -24,7 +24,7 @@ from eagre.errors import InputError
 from eagre.io.cf import eagre_version, history_line, versions
 from eagre.io.files import check_space, input_file, output_file, reading, sync, writing
 from eagre.io.sink import LIBVER, Sink
-from eagre.temporary import beside
+from eagre.temporary import temporary_path
 
 FORMAT = 1
 _GRID = ("nx", "ny", "dx", "dy", "x0", "y0")
@@ -102,12 +102,12 @@ def write_restart(path: str | os.PathLike[str], model: Model, *, start_date: dat
     WriteError
         If the disk is full; an older restart file is then unchanged.
     """
-    full = restart_place(path)
+    full = restart_path(path)
     state = {name: _array(name, value) for name, value in model.state().items()}
     safe = f"the older restart file {full} is untouched" if full.exists() else "no restart file was written yet"
     fix = "free disk space, or use another folder for the restart file"
-    with beside(full) as temporary, writing(full, safe=safe, fix=fix):
-        check_space(full, sum(value.nbytes for value in state.values()), at=temporary, safe=safe, fix=fix)
+    with temporary_path(full) as temporary, writing(full, safe=safe, fix=fix):
+        check_space(full, sum(value.nbytes for value in state.values()), written_path=temporary, safe=safe, fix=fix)
         _write(temporary, model, state, start_date)
         _seal(temporary)
         sync(temporary)
@@ -116,7 +116,7 @@ def write_restart(path: str | os.PathLike[str], model: Model, *, start_date: dat
     return full
 
 
-def restart_place(path: str | os.PathLike[str]) -> Path:
+def restart_path(path: str | os.PathLike[str]) -> Path:
     """Return the absolute path of a restart file that can be written.
 
     Raises
@@ -314,21 +314,24 @@ def _header(file: Any) -> RestartHeader:
 
 def _check_model(header: RestartHeader, model: Model, path: Path) -> None:
     """Raise `InputError` for the state of another model, precision or grid."""
-    for name, theirs, ours in (("kind", header.kind, model.kind), ("precision", header.precision, model.precision)):
-        if theirs != ours:
+    for name, file_value, model_value in (
+        ("kind", header.kind, model.kind),
+        ("precision", header.precision, model.precision),
+    ):
+        if file_value != model_value:
             raise InputError(
-                f"{name} = {ours!r} for the restart file {path} of {name} {theirs!r}",
-                allowed=f"{theirs!r}",
-                fix=f'{"model" if name == "kind" else name} = "{theirs}"',
+                f"{name} = {model_value!r} for the restart file {path} of {name} {file_value!r}",
+                allowed=f"{file_value!r}",
+                fix=f'{"model" if name == "kind" else name} = "{file_value}"',
                 problem=f"The {name} of the restart file {path} differs from the {name} of this run.",
             )
-    for name, theirs in header.grid.items():
-        ours = getattr(model.grid, name)
-        if theirs != ours:
+    for name, file_value in header.grid.items():
+        model_value = getattr(model.grid, name)
+        if file_value != model_value:
             raise InputError(
-                f"{name} = {ours!r} for the restart file {path} with {name} = {theirs!r}",
+                f"{name} = {model_value!r} for the restart file {path} with {name} = {file_value!r}",
                 allowed="the grid of the restart file",
-                fix=f"{name} = {theirs!r}",
+                fix=f"{name} = {file_value!r}",
                 problem=f"The grid of the restart file {path} differs from the grid of this run.",
             )
 

@@ -66,22 +66,22 @@ class RowFile:
         self.last_time: float | None = None
         self.count = 0
         self.failed = False
-        self._kept: int | None = None  # bytes of the kept rows, until the first row of a continued run
-        self._place = Growing(path, there=resume_at is not None)
+        self._kept_bytes: int | None = None  # bytes of the kept rows, until the first row of a continued run
+        self._output = Growing(path, there=resume_at is not None)
         if resume_at is not None:
             self._resume(header, resume_at, until)
         with writing(path, safe="no row was written yet", fix=_FIX):
-            self._file = self._place.at.open("wb" if resume_at is None else "ab", buffering=0)
+            self._file = self._output.current_path.open("wb" if resume_at is None else "ab", buffering=0)
             try:
                 if resume_at is None:
                     self._put(header)
-                self._place.remember(self._held)
+                self._output.remember(self._held)
             except BaseException:
                 self._file.close()
-                self._place.discard()
+                self._output.discard()
                 raise
 
-    def _resume(self, header: str, now: float, until: float) -> None:
+    def _resume(self, header: str, time_now: float, until: float) -> None:
         """Check an existing file and determine the rows that are kept."""
         lines = self.path.read_bytes().decode("utf-8", "replace").splitlines(keepends=True)
         if not lines or lines[0] != header:
@@ -95,18 +95,18 @@ class RowFile:
             del lines[-1]
         with reading(self.path, "existing output file"):
             times = [float(line.split(",", 1)[0]) for line in lines[1:]]
-        kept = [time for time in times if time <= now]
-        if len(kept) < len(times) and times[-1] > until:
+        kept_times = [time for time in times if time <= time_now]
+        if len(kept_times) < len(times) and times[-1] > until:
             raise InputError(
-                f"{self.path} with {len(times) - len(kept)} rows later than the restart at t = {now:.10g} s "
+                f"{self.path} with {len(times) - len(kept_times)} rows later than the restart at t = {time_now:.10g} s "
                 f"(up to t = {times[-1]:.10g} s)",
                 allowed="a file that ends before the end time of this run",
                 fix=f"an end_time of at least {times[-1]:.10g} s, another file name, or overwrite = true to drop them",
                 problem=f"Cannot append to {self.path}: it has rows after the end time of this run.",
             )
-        self._kept = sum(len(line.encode("utf-8")) for line in lines[: 1 + len(kept)])
-        self.count = len(kept)
-        self.last_time = kept[-1] if kept else None
+        self._kept_bytes = sum(len(line.encode("utf-8")) for line in lines[: 1 + len(kept_times)])
+        self.count = len(kept_times)
+        self.last_time = kept_times[-1] if kept_times else None
 
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
         """Append one row; values : (points,) array of each variable (see `extend`)."""
@@ -140,19 +140,19 @@ class RowFile:
             cells = [str(one) for each in zip(*arrays, strict=True) for one in each]
             lines.append(",".join([repr(float(time)), *cells]) + "\n")
         try:
-            self._place.check(f"{self._held}, and the row at t = {times[0]:.10g} s")
+            self._output.check(f"{self._held}, and the row at t = {times[0]:.10g} s")
             with writing(self.path, safe=self.safe, fix=_FIX):
-                if self._kept is not None:
-                    self._file.truncate(self._kept)
-                    self._file.seek(self._kept)
-                    self._kept = None
-                    self._place.remember(self._held, cut=True)
+                if self._kept_bytes is not None:
+                    self._file.truncate(self._kept_bytes)
+                    self._file.seek(self._kept_bytes)
+                    self._kept_bytes = None
+                    self._output.remember(self._held, truncated=True)
                 self._put("".join(lines))
-                if not self._place.has_name:
+                if not self._output.has_name:
                     self._file.close()
-                    self._place.take_name()
+                    self._output.take_name()
                     self._file = self.path.open("ab", buffering=0)
-                self._place.remember(self._held)
+                self._output.remember(self._held)
         except BaseException:
             self.failed = True
             raise
@@ -196,9 +196,9 @@ class RowFile:
         opened = not self._file.closed
         with writing(self.path, safe=self.safe):
             self._file.close()
-            self._place.discard()
-        if opened and self._place.has_name and not self.failed:
-            self._place.check(self._held)
+            self._output.discard()
+        if opened and self._output.has_name and not self.failed:
+            self._output.check(self._held)
 
 
 def write_rows(path: Path, names: Sequence[str], rows: Sequence[Sequence[float]]) -> None:
@@ -217,10 +217,10 @@ def write_rows(path: Path, names: Sequence[str], rows: Sequence[Sequence[float]]
         If the disk is full; an existing file is unchanged.
     """
     lines = [header_line(names), *(",".join(repr(float(value)) for value in row) + "\n" for row in rows)]
-    place = Growing(path, there=False)
+    output = Growing(path, there=False)
     try:
         with writing(path, safe="the older file, if any", fix="free disk space"):
-            place.at.write_text("".join(lines), encoding="utf-8")
-            place.take_name()
+            output.current_path.write_text("".join(lines), encoding="utf-8")
+            output.take_name()
     finally:
-        place.discard()
+        output.discard()

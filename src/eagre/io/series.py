@@ -118,8 +118,8 @@ Column = tuple[np.ndarray, float | None, np.ndarray, str]
 def _from_table(table: Table, time: str | None, value: str | None) -> Column:
     """Return times, reference date, values and unit of a text table."""
     names = table.names
-    at = find_column(names, time, table.path, "time") if time is not None else _time_column(names)
-    others = [name for k, name in enumerate(names) if k != at]
+    column = find_column(names, time, table.path, "time") if time is not None else _time_column(names)
+    others = [name for k, name in enumerate(names) if k != column]
     if value is not None:
         of = find_column(names, value, table.path, "value")
     elif len(others) == 1:
@@ -131,12 +131,12 @@ def _from_table(table: Table, time: str | None, value: str | None) -> Column:
             fix=f'value = "{others[0]}"' if others else "",
             problem=f"The table {table.path} has {'several columns' if others else 'no column'} besides the time.",
         )
-    if parse_date(table.cells(0)[at]) is not None:
-        times = table.dates(at)
+    if parse_date(table.cells(0)[column]) is not None:
+        times = table.dates(column)
         return times - times[0], float(times[0]), table.numbers([of])[:, 0], split_unit(names[of])[1]
-    data = table.numbers([at, of])
-    times = data[:, 0] * seconds_per_unit(names[at], table.path)
-    return times, _date_of_zero(names[at], table.path), data[:, 1], split_unit(names[of])[1]
+    data = table.numbers([column, of])
+    times = data[:, 0] * seconds_per_unit(names[column], table.path)
+    return times, _date_of_zero(names[column], table.path), data[:, 1], split_unit(names[of])[1]
 
 
 def _date_of_zero(name: str, path: Path) -> float | None:

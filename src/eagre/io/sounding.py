@@ -79,7 +79,7 @@ def read_sounding(path: str | os.PathLike[str]) -> Sounding:
         (number, line.split("#")[0].split("!")[0].split())
         for number, line in enumerate(full.read_text(encoding="utf-8-sig", errors="replace").splitlines(), 1)
     ]
-    lines = [(number, words) for number, words in lines if words]
+    lines = [(number, fields) for number, fields in lines if fields]
     if lines and _numbers(lines[0][1]) is not None and len(lines[0][1]) == 3:
         return _checked(_input_sounding(full, lines), full)
     return _checked(_from_table(full), full)
@@ -87,18 +87,18 @@ def read_sounding(path: str | os.PathLike[str]) -> Sounding:
 
 def _input_sounding(path: Path, lines: list[tuple[int, list[str]]]) -> Sounding:
     rows = []
-    for number, words in lines:
-        found, wanted = _numbers(words), 5 if rows else 3
-        if found is None or len(found) != wanted:
+    for number, fields in lines:
+        numbers, expected = _numbers(fields), 5 if rows else 3
+        if numbers is None or len(numbers) != expected:
             what = (
                 "z (m), theta (K), qv (g/kg), u and v (m/s)" if rows else "surface pressure (hPa), theta (K), qv (g/kg)"
             )
             raise InputError(
-                f"{path}, line {number}: {' '.join(words)[:60]!r}",
-                allowed=f"{wanted} numbers: {what}",
-                problem=f"Line {number} of the sounding {path} does not have {wanted} numbers.",
+                f"{path}, line {number}: {' '.join(fields)[:60]!r}",
+                allowed=f"{expected} numbers: {what}",
+                problem=f"Line {number} of the sounding {path} does not have {expected} numbers.",
             )
-        rows.append(found)
+        rows.append(numbers)
     if len(rows) < 2:
         raise InputError(
             f"{path}: one line",
@@ -116,11 +116,11 @@ def _input_sounding(path: Path, lines: list[tuple[int, list[str]]]) -> Sounding:
 
 def _from_table(path: Path) -> Sounding:
     table = read_table(path, "a level", ("z,theta,u,v", "0,300,5,0"))
-    found: dict[str, np.ndarray] = {}
+    columns: dict[str, np.ndarray] = {}
     for name, (names, units) in _COLUMNS.items():
         here = [n for n, column in enumerate(table.names) if split_unit(column)[0].casefold() in names]
         if not here and name not in ("z", "theta"):
-            found[name] = np.zeros(len(table.rows))
+            columns[name] = np.zeros(len(table.rows))
             continue
         column = here[0] if here else find_column(table.names, name, path, "column")
         unit = split_unit(table.names[column])[1]
@@ -130,47 +130,48 @@ def _from_table(path: Path) -> Sounding:
                 allowed=", ".join(one for one in units if one),
                 problem=f"The units of {name} in the sounding {path} are not supported.",
             )
-        found[name] = units[unit] * table.numbers([column])[:, 0]
-    z, theta, humidity, u, v = (found[name] for name in ("z", "theta", "humidity", "u", "v"))
+        columns[name] = units[unit] * table.numbers([column])[:, 0]
+    z, theta, humidity, u, v = (columns[name] for name in ("z", "theta", "humidity", "u", "v"))
     return Sounding(z, theta, humidity, u, v)
 
 
-def _numbers(words: list[str]) -> list[float] | None:
+def _numbers(fields: list[str]) -> list[float] | None:
     try:
-        found = [float(word) for word in words]
+        values = [float(word) for word in fields]
     except ValueError:
         return None
-    return found if np.isfinite(found).all() else None
+    return values if np.isfinite(values).all() else None
 
 
-def _checked(found: Sounding, path: Path) -> Sounding:
+def _checked(sounding: Sounding, path: Path) -> Sounding:
     """Raise `InputError` for heights that do not increase, and for implausible values."""
-    if (falls := np.flatnonzero(np.diff(found.z) <= 0.0)).size:
+    if (falls := np.flatnonzero(np.diff(sounding.z) <= 0.0)).size:
         k = int(falls[0])
         raise InputError(
-            f"{path}: {found.z[k + 1]:g} m after {found.z[k]:g} m",
+            f"{path}: {sounding.z[k + 1]:g} m after {sounding.z[k]:g} m",
             allowed="increasing heights",
             problem=f"The heights of the sounding {path} do not increase.",
         )
-    bad = (found.humidity < 0.0) | (found.humidity > MAX_VAPOUR)
+    bad = (sounding.humidity < 0.0) | (sounding.humidity > MAX_VAPOUR)
     if bad.any():
         k = int(np.argmax(bad))
         raise InputError(
-            f"{path}: a mixing ratio of {found.humidity[k]:g} kg/kg at {found.z[k]:g} m",
+            f"{path}: a mixing ratio of {sounding.humidity[k]:g} kg/kg at {sounding.z[k]:g} m",
             allowed=f"from 0 to {MAX_VAPOUR:g} kg/kg",
             fix="qv in g/kg (or kg/kg with that unit in the header)",
             problem=f"A mixing ratio of the sounding {path} is out of range.",
         )
     for what, values, quantity in (
-        ("theta", found.theta, "potential_temperature"), ("u", found.u, "wind"), ("v", found.v, "wind"),
+        ("theta", sounding.theta, "potential_temperature"), ("u", sounding.u, "wind"), ("v", sounding.v, "wind"),
     ):  # fmt: skip
         check_plausible(quantity, values, what, str(path))
     for what in ("u", "v"):
-        values = getattr(found, what)
+        values = getattr(sounding, what)
         if (fill := find_fill(values)) is not None and not (missing := is_fill(values, fill)).all():
             raise InputError(
-                f"{path}: {what} = {fill:g} m/s at {found.z[np.argmax(missing)]:g} m", allowed="a wind at every level",
+                f"{path}: {what} = {fill:g} m/s at {sounding.z[np.argmax(missing)]:g} m",
+                allowed="a wind at every level",
                 fix=f"the levels without {fill:g}",
                 problem=f"The sounding holds {fill:g}, a usual fill value of missing data.",
             )  # fmt: skip
-    return found
+    return sounding

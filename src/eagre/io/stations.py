@@ -12,7 +12,7 @@ from eagre.contract import Model, field_type
 from eagre.fields import Variable
 from eagre.io.cf import variable_attributes
 from eagre.io.netcdf import write_mapping
-from eagre.io.opening import Manner, Opening
+from eagre.io.opening import Manner, WriterSetup
 from eagre.io.records import RecordFile
 from eagre.io.rows import RowFile
 
@@ -51,23 +51,23 @@ def open_stations(
 ) -> RecordFile | RowFile:
     """Open a file of ``.nc`` or ``.csv`` for (stations,) values of the variables at each time.
 
-    For the options see `eagre.io.Opening`.
+    For the options see `eagre.io.WriterSetup`.
 
     Raises
     ------
     InputError
         If the file cannot be used, or an existing file has other stations or variables.
     """
-    opening = Opening(**manner)
-    full = opening.place(path, ".nc", ".csv", what=f"{stations.what} file")
+    setup = WriterSetup(**manner)
+    full = setup.output_path(path, ".nc", ".csv", what=f"{stations.what} file")
     if full.suffix.lower() == ".csv":
         each = [f"{station} {one.name} ({one.units or '1'})" for station in stations.names for one in variables]
-        return opening.rows(full, model, each)
-    file, goes_on = opening.records(full, model, variables)
+        return setup.rows(full, model, each)
+    file, goes_on = setup.records(full, model, variables)
     if goes_on:
-        places = {name: values for name, (values, _) in stations.coordinates.items()}
-        places["station_name"] = np.array(stations.names, dtype=object)
-        file.check_holds(f"{stations.what}s or variables", places, [one.name for one in variables])
+        coordinates = {name: values for name, (values, _) in stations.coordinates.items()}
+        coordinates["station_name"] = np.array(stations.names, dtype=object)
+        file.check_holds(f"{stations.what}s or variables", coordinates, [one.name for one in variables])
     else:
         _declare(file, model, stations, variables)
     return file
@@ -86,8 +86,8 @@ def _declare(file: RecordFile, model: Model, stations: Stations, variables: Sequ
     dtype = field_type(model)
     for one in variables:
         along = [] if one.name in stations.along else stations.along
-        places = " ".join([*along, *stations.coordinates, "station_name"])
-        attributes = variable_attributes(one) | mapping | {"coordinates": places}
+        coordinates = " ".join([*along, *stations.coordinates, "station_name"])
+        attributes = variable_attributes(one) | mapping | {"coordinates": coordinates}
         if stations.comment:
             attributes["comment"] = stations.comment
         chunks = (_TIMES_A_CHUNK, len(stations.names))

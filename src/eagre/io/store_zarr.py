@@ -90,15 +90,15 @@ class ZarrStore:
 
     def files(self, new: slice, names: Iterable[str]) -> list[str]:
         """Return the names of all files that a write of records `new` of some variables may change."""
-        found = ["zarr.json"]
+        paths = ["zarr.json"]
         for name in names:
             array = self.variables[name].array
             chunks = [math.ceil(size / chunk) for size, chunk in zip(array.shape, array.chunks, strict=True)]
             deep = array.chunks[0]
             along = [range(new.start // deep, (new.stop - 1) // deep + 1), *map(range, chunks[1:])]
-            found.append(f"{name}/zarr.json")
-            found += ["/".join(map(str, (name, "c", *index))) for index in itertools.product(*along)]
-        return found
+            paths.append(f"{name}/zarr.json")
+            paths += ["/".join(map(str, (name, "c", *index))) for index in itertools.product(*along)]
+        return paths
 
     @staticmethod
     def abandon() -> None:
@@ -164,9 +164,9 @@ class _Attributes(MutableMapping[str, Any]):
     def __len__(self) -> int:
         return len(self._attrs)
 
-    def update(self, given: Mapping[str, Any]) -> None:  # type: ignore[override]
+    def update(self, attributes: Mapping[str, Any]) -> None:  # type: ignore[override]
         """Set several attributes at once, because each assignment writes a file."""
-        self._attrs.update({name: _plain(value) for name, value in given.items()})
+        self._attrs.update({name: _plain(value) for name, value in attributes.items()})
 
 
 def _plain(value: Any) -> Any:

@@ -120,24 +120,24 @@ def read_table(path: Path, a_row: str = "a time", example: tuple[str, str] = ("t
         If there is no row of numbers, or the header has another number of columns than the first row.
     """
     text = path.read_text(encoding="utf-8-sig", errors="replace")
-    kept = [
+    lines = [
         (number, _DATE_AND_TIME.sub(r"\1T\2", line.strip(" \r\n")))
         for number, line in enumerate(text.splitlines(), start=1)
         if line.strip() and not line.lstrip().startswith("#")
     ]
-    first = next((k for k, (_, line) in enumerate(kept) if _starts_row(line)), None)
+    first = next((k for k, (_, line) in enumerate(lines) if _starts_row(line)), None)
     if first is None:
-        raise _no_row(path, kept, a_row, example)
-    delimiter = _delimiter(kept[first][1])
-    rows = [line for _, line in kept[first:]]
+        raise _no_row(path, lines, a_row, example)
+    delimiter = _delimiter(lines[first][1])
+    rows = [line for _, line in lines[first:]]
     if delimiter in (";", "\t") and any("," in row for row in rows) and not any("." in row for row in rows):
         rows = [line.replace(",", ".") for line in rows]
-    table = Table(path, [], rows, [number for number, _ in kept[first:]], delimiter)
+    table = Table(path, [], rows, [number for number, _ in lines[first:]], delimiter)
     count = len(table.cells(0))
-    names = _names(kept[first - 1], delimiter, count, path) if first else [str(k + 1) for k in range(count)]
+    names = _names(lines[first - 1], delimiter, count, path) if first else [str(k + 1) for k in range(count)]
     if names is None:
         raise InputError(
-            f"{path}: the header in line {kept[first - 1][0]} does not have {count} names",
+            f"{path}: the header in line {lines[first - 1][0]} does not have {count} names",
             allowed="one name per column, separated in the same way as the rows",
             problem=f"The header of {path} does not name every column.",
         )
@@ -168,9 +168,9 @@ def reading_rows(path: Path | str, line: int | None = None) -> Iterator[None]:
         raise InputError(where, allowed=allowed, problem=problem) from None
 
 
-def _no_row(path: Path, kept: list[tuple[int, str]], a_row: str, example: tuple[str, str]) -> InputError:
+def _no_row(path: Path, lines: list[tuple[int, str]], a_row: str, example: tuple[str, str]) -> InputError:
     """Return the error for a table without a row of numbers, with a hint if its second line begins with a date."""
-    _, line = kept[1] if len(kept) > 1 else (0, "")
+    _, line = lines[1] if len(lines) > 1 else (0, "")
     word = re.split(r"[,;\t]", line)[0].strip().strip('"')
     if re.match(r"\d+[./:-]\d", word):
         return InputError(
@@ -187,8 +187,8 @@ def _no_row(path: Path, kept: list[tuple[int, str]], a_row: str, example: tuple[
     )
 
 
-def find_column(names: list[str], wanted: str, path: Path, what: str) -> int:
-    """Return the index of the column `wanted`; case and a unit in brackets are ignored.
+def find_column(names: list[str], column: str, path: Path, what: str) -> int:
+    """Return the index of the column `column`; case and a unit in brackets are ignored.
 
     Raises
     ------
@@ -201,15 +201,15 @@ def find_column(names: list[str], wanted: str, path: Path, what: str) -> int:
         [split_unit(name)[0] for name in names],
         [split_unit(name)[0].casefold() for name in names],
     )
-    for form, key in zip(forms, (wanted, wanted.casefold(), wanted, wanted.casefold()), strict=True):
+    for form, key in zip(forms, (column, column.casefold(), column, column.casefold()), strict=True):
         if form.count(key) == 1:
             return form.index(key)
-    near = nearest(wanted, names)
+    near = nearest(column, names)
     raise InputError(
-        f"{what} = {wanted!r} for {path}",
+        f"{what} = {column!r} for {path}",
         allowed=f"one of its columns: {listing(names, 20)}",
         fix=f'{what} = "{near}"' if near else "",
-        problem=f"The file {path} has no column {wanted!r}.",
+        problem=f"The file {path} has no column {column!r}.",
     )
 
 

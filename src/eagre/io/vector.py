@@ -43,13 +43,13 @@ class Feature(NamedTuple):
     geometry: Mapping[str, Any]
     properties: Mapping[str, Any]
 
-    def parts(self) -> Iterator[tuple[str, Any]]:
+    def simple_geometries(self) -> Iterator[tuple[str, Any]]:
         """Return type and coordinates of each part: Point, LineString or Polygon."""
-        kind, at = self.geometry["type"], self.geometry["coordinates"]
+        kind, coordinates = self.geometry["type"], self.geometry["coordinates"]
         if kind.startswith("Multi"):
-            yield from ((kind.removeprefix("Multi"), one) for one in at)
+            yield from ((kind.removeprefix("Multi"), one) for one in coordinates)
         else:
-            yield kind, at
+            yield kind, coordinates
 
 
 def geojson_features(path: Path) -> tuple[list[Feature], str | None]:
@@ -62,13 +62,13 @@ def geojson_features(path: Path) -> tuple[list[Feature], str | None]:
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8-sig"))
-        found = []
+        features = []
         for number, one in enumerate(data["features"], 1):
             if one["geometry"] is None:  # a feature without a place, which the standard allows
                 continue
             properties = one.get("properties") or {}
             geometry = {"type": str(one["geometry"]["type"]), "coordinates": one["geometry"]["coordinates"]}
-            found.append(Feature(_name_of(properties, one.get("id", number)), geometry, properties))
+            features.append(Feature(_name_of(properties, one.get("id", number)), geometry, properties))
         crs = (data.get("crs") or {}).get("properties", {}).get("name")
     except RecursionError:
         problem = "The file nests lists or objects too deeply."
@@ -85,14 +85,14 @@ def geojson_features(path: Path) -> tuple[list[Feature], str | None]:
             allowed="a FeatureCollection",
             problem=f"The file {path} is not a GeoJSON FeatureCollection.",
         ) from None
-    return found, None if crs is None else str(crs)
+    return features, None if crs is None else str(crs)
 
 
 def _name_of(properties: Mapping[str, Any], other: object) -> str:
     """Return the property "name" in any capitalisation; `other` if it is missing or empty."""
-    found = [value for key, value in properties.items() if key.casefold() == "name"]
-    named = found and found[0] is not None and found[0] == found[0] and str(found[0]).strip()
-    return str(found[0]).strip() if named else str(other)
+    names = [value for key, value in properties.items() if key.casefold() == "name"]
+    named = names and names[0] is not None and names[0] == names[0] and str(names[0]).strip()
+    return str(names[0]).strip() if named else str(other)
 
 
 class Layer(NamedTuple):
@@ -154,12 +154,12 @@ def _has_numbers(geometry: Mapping[str, Any]) -> bool:
     kind = geometry["type"]
     depth = ("Point", "LineString", "Polygon").index(kind.removeprefix("Multi")) + kind.startswith("Multi")
 
-    def is_whole(at: Any, depth: int) -> bool:
-        if not isinstance(at, list | tuple) or not at:
+    def is_whole(coordinates: Any, depth: int) -> bool:
+        if not isinstance(coordinates, list | tuple) or not coordinates:
             return False
         if depth:
-            return all(is_whole(one, depth - 1) for one in at)
-        return len(at) >= 2 and all(isinstance(x, int | float) and math.isfinite(x) for x in at[:2])
+            return all(is_whole(one, depth - 1) for one in coordinates)
+        return len(coordinates) >= 2 and all(isinstance(x, int | float) and math.isfinite(x) for x in coordinates[:2])
 
     return is_whole(geometry["coordinates"], depth)
 
@@ -187,13 +187,13 @@ def read_features(path: Path, grid: Grid, kinds: Sequence[str], layer: str | Non
     """
     held = layer_of(path, kinds, layer)
     points = np.concatenate([points_of(one.geometry["coordinates"]) for one in held.features])
-    theirs = system_to_leave(path, points, held.crs, held.may_guess, grid)
-    if theirs is None:
+    other_crs = system_to_leave(path, points, held.crs, held.may_guess, grid)
+    if other_crs is None:
         return held.features
     from rasterio.warp import transform_geom
 
-    moved = transform_geom(theirs, parse_crs(grid.crs), [dict(one.geometry) for one in held.features])
-    return [one._replace(geometry=geometry) for one, geometry in zip(held.features, moved, strict=True)]
+    geometries = transform_geom(other_crs, parse_crs(grid.crs), [dict(one.geometry) for one in held.features])
+    return [one._replace(geometry=geometry) for one, geometry in zip(held.features, geometries, strict=True)]
 
 
 def _read_with_library(path: Path, layer: str | None) -> tuple[list[Feature], str | None]:
@@ -220,12 +220,12 @@ def _read_with_library(path: Path, layer: str | None) -> tuple[list[Feature], st
         about, ids, shapes, columns = pyogrio.raw.read(path, layer=layer, force_2d=True, return_fids=True)
         parsed = shapely.from_wkb(shapes)
     names = [str(name) for name in about["fields"]]
-    found = []
+    features = []
     for index, shape in enumerate(parsed):
         properties = dict(zip(names, (column[index] for column in columns), strict=True))
         if shape is not None:
-            found.append(Feature(_name_of(properties, ids[index]), shape.__geo_interface__, properties))
-    return found, about["crs"]
+            features.append(Feature(_name_of(properties, ids[index]), shape.__geo_interface__, properties))
+    return features, about["crs"]
 
 
 def system_to_leave(path: Path | None, points: np.ndarray, crs: str | None, may_guess: bool, grid: Grid) -> Any:
@@ -249,29 +249,29 @@ def system_to_leave(path: Path | None, points: np.ndarray, crs: str | None, may_
     InputError
         For an unsupported coordinate system, degrees and a grid without a coordinate system, or values out of range.
     """
-    ours = parse_crs(grid.crs)
-    if crs is None and may_guess and ours is not None and may_be_degrees(points):
+    own_crs = parse_crs(grid.crs)
+    if crs is None and may_guess and own_crs is not None and may_be_degrees(points):
         crs = LONGITUDE_LATITUDE
     if crs is None:
         return None
-    theirs = parse_crs(crs)
-    if theirs is None:
+    other_crs = parse_crs(crs)
+    if other_crs is None:
         raise InputError(
             f"{path} in {crs[:60]}",
             allowed="a coordinate system that GDAL supports",
             problem=f"The coordinate system of {path} is not supported.",
         )
-    if ours is None and theirs.is_geographic:
+    if own_crs is None and other_crs.is_geographic:
         raise InputError(
             f"{path} in degrees",
             allowed="a grid with crs",
             fix=f'crs = "EPSG:32633" {WHERE}',
             problem=f"The coordinates of {path} are in degrees, and the coordinate system of the grid is unknown.",
         )
-    if ours is None or theirs == ours:
+    if own_crs is None or other_crs == own_crs:
         return None
-    check_degrees(theirs, points, str(path))
-    return theirs
+    check_degrees(other_crs, points, str(path))
+    return other_crs
 
 
 def may_be_degrees(points: np.ndarray) -> bool:
@@ -303,11 +303,11 @@ def zone_numbers(features: Sequence[Feature], grid: Grid) -> np.ndarray:
     from rasterio.features import rasterize
     from rasterio.transform import Affine
 
-    found = rasterize(
+    zones = rasterize(
         [(one.geometry, number) for number, one in enumerate(features)],
         out_shape=grid.shape,
         transform=Affine(grid.dx, 0.0, grid.x0, 0.0, -grid.dy, grid.extent[3]),
         fill=-1,
         dtype=np.int32,
     )
-    return np.ascontiguousarray(np.asarray(found)[::-1])
+    return np.ascontiguousarray(np.asarray(zones)[::-1])

@@ -18,7 +18,7 @@ from eagre.io.raster import WHERE, Around, Dem, parse_crs
 
 MARGIN = 4
 """Width, in cells, of the margin around the grid, which gives corners on its edge neighbours."""
-MOST_CELLS = 2**26
+MAX_CELLS = 2**26
 """Maximum number of cells of a divided grid: 0.5 GiB."""
 
 
@@ -47,13 +47,13 @@ def _inner_extent(dem: Dem, crs: str) -> tuple[float, float, float, float]:
     west, east, south, north = dem.extent
     xs, ys = np.linspace(west, east, 21), np.linspace(south, north, 21)
 
-    def at(x: np.ndarray | float, y: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
+    def projected(x: np.ndarray | float, y: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
         x, y = np.broadcast_arrays(x, y)
-        found = transform(parse_crs(dem.crs), parse_crs(crs), x.tolist(), y.tolist())
-        return np.asarray(found[0]), np.asarray(found[1])
+        positions = transform(parse_crs(dem.crs), parse_crs(crs), x.tolist(), y.tolist())
+        return np.asarray(positions[0]), np.asarray(positions[1])
 
-    low = np.ceil([at(west, ys)[0].max(), at(xs, south)[1].max()])
-    high = np.floor([at(east, ys)[0].min(), at(xs, north)[1].min()])
+    low = np.ceil([projected(west, ys)[0].max(), projected(xs, south)[1].max()])
+    high = np.floor([projected(east, ys)[0].min(), projected(xs, north)[1].min()])
     return float(low[0]), float(high[0]), float(low[1]), float(high[1])
 
 
@@ -79,10 +79,10 @@ def onto(grid: Grid, dems: Sequence[Dem], *, nearest: bool = False) -> Dem:
     target = _target(grid)
     systems = [_system(dem, target) for dem in dems]
     sizes = [_size_on(dem, crs, grid, target) for dem, crs in zip(dems, systems, strict=True)]
-    cuts = _cuts(grid, min(sizes))
-    dx, dy = grid.dx / cuts, grid.dy / cuts
+    subdivisions = _cuts(grid, min(sizes))
+    dx, dy = grid.dx / subdivisions, grid.dy / subdivisions
     x0, y0 = grid.x0 - MARGIN * dx, grid.y0 - MARGIN * dy
-    values = np.full((grid.ny * cuts + 2 * MARGIN, grid.nx * cuts + 2 * MARGIN), np.nan)
+    values = np.full((grid.ny * subdivisions + 2 * MARGIN, grid.nx * subdivisions + 2 * MARGIN), np.nan)
     for dem, crs, size in zip(dems, systems, sizes, strict=True):
         empty = np.isnan(values)
         if empty.any():
@@ -131,8 +131,8 @@ def _size_on(dem: Dem, crs, grid: Grid, target) -> float:
 
 def _cuts(grid: Grid, size: float) -> int:
     """Return the number of subdivisions of a grid cell along each axis."""
-    wanted = math.ceil(min(grid.dx, grid.dy) / size * (1 - 1e-3))
-    return max(1, min(wanted, int(math.sqrt(MOST_CELLS / grid.cells))))
+    needed = math.ceil(min(grid.dx, grid.dy) / size * (1 - 1e-3))
+    return max(1, min(needed, int(math.sqrt(MAX_CELLS / grid.cells))))
 
 
 def _warped(dem: Dem, crs, target, lattice: tuple[float, ...], shape: tuple[int, int], way: str) -> np.ndarray:
@@ -142,10 +142,10 @@ def _warped(dem: Dem, crs, target, lattice: tuple[float, ...], shape: tuple[int,
 
     x0, y0, dx, dy = lattice
     local = crs is None  # neither knows its system: plain metres
-    found = np.full(shape, np.nan)
+    warped = np.full(shape, np.nan)
     reproject(
         np.ascontiguousarray(dem.elevation[::-1]),
-        found,
+        warped,
         src_transform=Affine(dem.dx, 0.0, dem.x0, 0.0, -dem.dy, dem.y0 + dem.ny * dem.dy),
         src_crs="EPSG:3857" if local else crs,
         src_nodata=np.nan,
@@ -155,7 +155,7 @@ def _warped(dem: Dem, crs, target, lattice: tuple[float, ...], shape: tuple[int,
         resampling=Resampling[way],
         tolerance=0.0,
     )
-    return found[::-1]
+    return warped[::-1]
 
 
 def _fill_margin(values: np.ndarray) -> None:

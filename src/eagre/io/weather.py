@@ -18,10 +18,10 @@ from eagre.grid import Grid
 from eagre.io import weather_units as units
 from eagre.io.files import choose, input_file, listing, reading
 from eagre.io.grid_mapping import crs_of, metres_of, true_degrees
-from eagre.io.lattice import Lattice, moved
+from eagre.io.lattice import Lattice, reprojected
 from eagre.io.netcdf_raster import is_axis, is_degrees, kept_open, open_netcdf
 from eagre.io.raster import parse_crs
-from eagre.io.record_parts import LEAST_RAIN, Kind, Part, joined
+from eagre.io.record_parts import MIN_RAIN, Kind, RecordSeries, joined
 from eagre.io.record_times import bounds_of, model_bounds, model_times
 from eagre.io.valid_range import without_invalid
 from eagre.moving import TimeVaryingField
@@ -37,7 +37,7 @@ KINDS = {
         "rain", ("tp", "mtpr", "avg_tprate", "rain", "precip"),
         ("rainfall_rate", "rainfall_flux", "precipitation_flux", "lwe_precipitation_rate", "precipitation_amount",
          "lwe_thickness_of_precipitation_amount", "rainfall_amount"), units.RAIN, "rain",
-        LEAST_RAIN,
+        MIN_RAIN,
     ),
     "wind_x": Kind("wind along x", ("u10", "10u", "wind10_u"), ("eastward_wind", "x_wind"), units.SPEED, "wind"),
     "wind_y": Kind("wind along y", ("v10", "10v", "wind10_v"), ("northward_wind", "y_wind"), units.SPEED, "wind"),
@@ -129,25 +129,27 @@ def read_weather(
     the total equals the total of the file.
     """
     files = [path] if isinstance(path, (str, os.PathLike)) else list(path)
-    wanted, made = dict(variables or {}), dict[str, list[Part]]()
+    requested, series_by_kind = dict(variables or {}), dict[str, list[RecordSeries]]()
     for number, file in enumerate(files, 1):
         source = _Source(input_file(file, "weather"), grid, crs, start, nodata)
-        owed = {kind for kind in wanted if kind not in made} if number == len(files) else set[str]()
-        for kind, part in _read_file(source, wanted, owed, leave_out).items():
-            made.setdefault(kind, []).append(part)
-    return Weather(**{kind: joined(parts, KINDS[kind]) for kind, parts in made.items()})
+        owed = {kind for kind in requested if kind not in series_by_kind} if number == len(files) else set[str]()
+        for kind, one_series in _read_file(source, requested, owed, leave_out).items():
+            series_by_kind.setdefault(kind, []).append(one_series)
+    return Weather(**{kind: joined(series, KINDS[kind]) for kind, series in series_by_kind.items()})
 
 
-def _read_file(source: _Source, wanted: dict[str, str], owed: set[str], leave_out: tuple[str, ...]) -> dict[str, Part]:
-    """Return the quantities of a file by kind; names in `wanted` may be missing from it, names in `owed` may not."""
+def _read_file(
+    source: _Source, requested: dict[str, str], owed: set[str], leave_out: tuple[str, ...]
+) -> dict[str, RecordSeries]:
+    """Return the quantities of a file by kind; names in `requested` may be missing from it, names in `owed` may not."""
     full = source.path
     with open_netcdf(full, decode_timedelta=False) as dataset:
-        asked = {kind: name for kind, name in wanted.items() if kind in owed or name in dataset.data_vars}
-        kinds = [kind for kind in KINDS if kind not in leave_out and (kind in asked or kind not in wanted)]
-        found = {kind: _variable(dataset, kind, asked.get(kind), full) for kind in kinds}
-        found = {kind: name for kind, name in found.items() if name is not None}
+        named = {kind: name for kind, name in requested.items() if kind in owed or name in dataset.data_vars}
+        kinds = [kind for kind in KINDS if kind not in leave_out and (kind in named or kind not in requested)]
+        names_by_kind = {kind: _variable(dataset, kind, named.get(kind), full) for kind in kinds}
+        names_by_kind = {kind: name for kind, name in names_by_kind.items() if name is not None}
         for vector, names in VECTORS.items():
-            if (f"{vector}_x" in found) != (f"{vector}_y" in found):
+            if (f"{vector}_x" in names_by_kind) != (f"{vector}_y" in names_by_kind):
                 got = f"{full}: one component of the {vector}"
                 raise InputError(
                     got,
@@ -155,7 +157,7 @@ def _read_file(source: _Source, wanted: dict[str, str], owed: set[str], leave_ou
                     fix=f'{vector} = ["{names[0]}", "{names[1]}"]',
                     problem=f"The file {full} has only one component of the {vector}.",
                 )
-        if not found:
+        if not names_by_kind:
             names = listing([str(name) for name in dataset.data_vars], 12)
             sought = listing([KINDS[kind].what for kind in KINDS if kind not in leave_out])
             raise InputError(
@@ -163,25 +165,25 @@ def _read_file(source: _Source, wanted: dict[str, str], owed: set[str], leave_ou
                 allowed="variable names of ERA5 or standard names of CF",
                 problem=f"The file {full} has no variable for {sought}.",
             )
-        kept = kept_open(full)
-        made = {kind: _part(source, dataset, kept, kind, name) for kind, name in found.items()}
+        open_file = kept_open(full)
+        variables = {kind: _part(source, dataset, open_file, kind, name) for kind, name in names_by_kind.items()}
     for x, y in ((f"{vector}_x", f"{vector}_y") for vector in VECTORS):
-        if x in made:
-            made[x], made[y] = turned(made[x], made[y])
-    return {kind: part for kind, (part, _) in made.items()}
+        if x in variables:
+            variables[x], variables[y] = along_grid_axes(variables[x], variables[y])
+    return {kind: series for kind, (series, _) in variables.items()}
 
 
-Made = tuple[Part, Lattice]
+SeriesOnLattice = tuple[RecordSeries, Lattice]
 
 
-def turned(east: Made, north: Made) -> tuple[Made, Made]:
+def along_grid_axes(east: SeriesOnLattice, north: SeriesOnLattice) -> tuple[SeriesOnLattice, SeriesOnLattice]:
     """Winds along the grid's axes from those along the axes of the file."""
     lattice = east[1]
     if lattice.directions is None:
         return east, north
     along_x, along_y = lattice.directions
 
-    def component(axis: int, like: Part) -> Part:
+    def component(axis: int, like: RecordSeries) -> RecordSeries:
         def read(k: int, factor: float) -> np.ndarray:
             return along_x[axis] * east[0].read(k, factor) + along_y[axis] * north[0].read(k, factor)
 
@@ -190,12 +192,12 @@ def turned(east: Made, north: Made) -> tuple[Made, Made]:
     return (component(0, east[0]), lattice), (component(1, north[0]), lattice)
 
 
-def _variable(dataset: Any, kind: str, asked: str | None, path: Path) -> str | None:
+def _variable(dataset: Any, kind: str, requested: str | None, path: Path) -> str | None:
     """Return the name of a variable in a file: the requested name, or a known name or standard name."""
     held = {str(name): array for name, array in dataset.data_vars.items()}
-    if asked is not None:
-        choose(asked, list(held), f"{path}: {kind}", f'{kind} = "{{}}"')
-        return asked
+    if requested is not None:
+        choose(requested, list(held), f"{path}: {kind}", f'{kind} = "{{}}"')
+        return requested
     known = KINDS[kind]
     for name in known.names:
         if name in held:
@@ -221,8 +223,8 @@ class _Source(NamedTuple):
     nodata: float | None
 
 
-def _part(source: _Source, dataset: Any, kept: Any, kind: str, name: str) -> Made:
-    """Return a variable, read record by record, and its position on the grid; kept : the file, open for its records."""
+def _part(source: _Source, dataset: Any, open_file: Any, kind: str, name: str) -> SeriesOnLattice:
+    """Return a variable, read record by record, and its grid position; open_file : the file, open for its records."""
     path = source.path
     known, lone = KINDS[kind], _lone(dataset[name])
     array = dataset[name].squeeze(lone, drop=True)
@@ -251,17 +253,17 @@ def _part(source: _Source, dataset: Any, kept: Any, kind: str, name: str) -> Mad
     means = not amounts and (read.is_mean or _counts_over_time(dataset[name], name, kind, has_bounds))
     times = model_times(coordinate, path, source.start)
     bounds = model_bounds(dataset, coordinate, path, source.start) if amounts or means else None
-    held = kept[name].squeeze(lone, drop=True).transpose(other[0], ..., axes["y"], axes["x"])
+    held = open_file[name].squeeze(lone, drop=True).transpose(other[0], ..., axes["y"], axes["x"])
 
     def record(k: int, factor: float) -> np.ndarray:
         scale = read.factor * factor
         missing = None if source.nodata is None or kind == "pressure" else source.nodata / scale
         here = f"{name}, record {k + 1}"
-        trusted = partial(_trusted, variable=kept[name], what=f"{path}: {here}")
+        trusted = partial(_trusted, variable=open_file[name], what=f"{path}: {here}")
         with reading(path, "weather file", f"record {k + 1} of the variable {name}"):
             return lattice.at_nodes(_version(held[{other[0]: k}], here, path), missing, trusted) * scale
 
-    return Part(path, name, times, bounds, amounts, means, lattice.nodes, record), lattice
+    return RecordSeries(path, name, times, bounds, amounts, means, lattice.nodes, record), lattice
 
 
 def _trusted(record: Any, variable: Any, what: str) -> np.ndarray:
@@ -315,26 +317,26 @@ def _lattice(source: _Source, dataset: Any, array: Any, axes: dict[str, str]) ->
     """Return the position of a variable on the grid, with its vector direction: true north or the axes of the file."""
     path, degrees = source.path, is_degrees(array[axes["x"]])
     said = crs_of(dataset, array, path)
-    x, y = (_places(array[axes[axis]], axis, degrees, path) for axis in "xy")
+    x, y = (_coordinate_values(array[axes[axis]], axis, degrees, path) for axis in "xy")
     if source.crs is not None and said is not None:
         _check_system(source.crs, said, x, y, f"{path}: {array.name}")
     system = source.crs or said
     if degrees and system is None:
         system = true_degrees(array[axes["x"]], path)
-    words = str(array.attrs.get("standard_name", "")).split("_")
-    true_north = words[0] != "grid" and bool({"eastward", "northward"} & set(words))
+    name_parts = str(array.attrs.get("standard_name", "")).split("_")
+    true_north = name_parts[0] != "grid" and bool({"eastward", "northward"} & set(name_parts))
     return Lattice.of(x, y, degrees, system, source.grid, f"{path}: {array.name}", true_north)
 
 
-def _check_system(given: str, said: Any, x: np.ndarray, y: np.ndarray, what: str) -> None:
-    """Raise `InputError` if `given` moves a corner of the file's system by more than 1 % of the spacing."""
+def _check_system(crs: str, said: Any, x: np.ndarray, y: np.ndarray, what: str) -> None:
+    """Raise `InputError` if `crs` moves a corner of the file's system by more than 1 % of the spacing."""
     corners = np.array([x[0], x[-1], x[0], x[-1]]), np.array([y[0], y[0], y[-1], y[-1]])
-    for there, here, places in zip(moved(said, parse_crs(given), *corners), corners, (x, y), strict=True):
-        turns = 360.0 if said.is_geographic else np.inf
+    for there, here, values in zip(reprojected(said, parse_crs(crs), *corners), corners, (x, y), strict=True):
+        period = 360.0 if said.is_geographic else np.inf
         apart = np.abs(there - here)
-        if not np.minimum(apart, np.abs(apart - turns)).max() <= 0.01 * np.abs(np.diff(places)).min(initial=np.inf):
+        if not np.minimum(apart, np.abs(apart - period)).max() <= 0.01 * np.abs(np.diff(values)).min(initial=np.inf):
             raise InputError(
-                f"crs = {given!r} for {what} in {said.to_string()[:100]}",
+                f"crs = {crs!r} for {what} in {said.to_string()[:100]}",
                 allowed="the coordinate system of the file, or no crs",
                 problem="The key crs differs from the coordinate system of the file.",
             )
@@ -349,7 +351,7 @@ def _counts_over_time(array: Any, name: str, kind: str, has_bounds: bool) -> boo
     return name in MEANS or ("time:mean" in methods and (has_bounds or kind == "rain"))
 
 
-def _places(coordinate: Any, axis: str, degrees: bool, path: Path) -> np.ndarray:
+def _coordinate_values(coordinate: Any, axis: str, degrees: bool, path: Path) -> np.ndarray:
     """Return coordinates in m or degrees; longitudes continue past 180."""
     if not degrees:
         return metres_of(coordinate, path)

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from eagre.errors import InputError
 from eagre.layouts.declared import PARAMETERS
 from eagre.layouts.kinds import PRECISIONS
-from eagre.temporary import beside
+from eagre.temporary import temporary_path
 
 FORMAT = 1
 SMALL_CELLS_A_SIDE = 512  # up to this size squared, launches and synchronisation cost more than memory traffic
@@ -192,7 +192,7 @@ def write(path: Path, store: Store) -> None:
         "schemes": [_plain(one) for one in store.schemes],
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    with beside(path) as temporary:
+    with temporary_path(path) as temporary:
         temporary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
         os.replace(temporary, path)
 

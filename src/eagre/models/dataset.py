@@ -95,7 +95,7 @@ def run_to_dataset(
 
     events = [Event(output_interval, None, keep, "output")]
     if points:
-        events.append(Event(gauge_interval or output_interval, None, keep_gauges, "gauges", follow=follow))
+        events.append(Event(gauge_interval or output_interval, None, keep_gauges, "gauges", start_sampling=follow))
     run(model, until, events, on_progress=_print if progress else None)
     return _dataset(model, times, kept, list(points), gauge_times, gauge_kept if points else {})
 

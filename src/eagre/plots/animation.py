@@ -99,7 +99,7 @@ def animate(
         picture.draw(records[0])
         lay_out(picture.figure)
         picture.figure.set_layout_engine("none")
-        with saved(output) as place, writer.saving(picture.figure, str(place), dpi):
+        with saved(output) as temporary, writer.saving(picture.figure, str(temporary), dpi):
             for done, record in enumerate(records, start=1):
                 picture.draw(record)
                 writer.grab_frame()

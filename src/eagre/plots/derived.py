@@ -62,6 +62,6 @@ DERIVED: dict[str, tuple[Derived, ...]] = {
 def derivation(name: str, stored: Collection[str]) -> Derived | None:
     """Return the formula of a derived field in a file with the fields `stored`, or None if components are missing."""
     for one in DERIVED.get(name, ()):
-        if all(part in stored or derivation(part, stored) is not None for part in one.components):
+        if all(component in stored or derivation(component, stored) is not None for component in one.components):
             return one
     return None

@@ -96,7 +96,7 @@ class FieldFile:
         if self.has(name):
             return name in self.variables
         return self._in_volume(name) is not None or any(
-            self.changes(part) for part in self._derivation(name).components
+            self.changes(component) for component in self._derivation(name).components
         )
 
     def _in_volume(self, name: str) -> Volume | None:
@@ -106,10 +106,10 @@ class FieldFile:
 
     def _derivation(self, name: str) -> Derived:
         """Return the formula of a derived field."""
-        found = derivation(name, [*self.variables, *self.fixed])
-        if found is None:
+        derived = derivation(name, [*self.variables, *self.fixed])
+        if derived is None:
             raise KeyError(name)
-        return found
+        return derived
 
     def attributes(self, name: str) -> Mapping[Any, Any]:
         """Return the attributes of a stored or derived field."""
@@ -132,7 +132,7 @@ class FieldFile:
 
     def default_variable(self) -> str:
         """Return the depth, the maximum depth or the surface elevation, else the first field of the file."""
-        for name in ("depth", self.largest_depth(), "surface_elevation", *self.variables, *self.fixed):
+        for name in ("depth", self.max_depth_name(), "surface_elevation", *self.variables, *self.fixed):
             if name is not None and self.has(name):
                 return name
         raise InputError(
@@ -148,7 +148,7 @@ class FieldFile:
         """Return a stored or derived field at a record, (ny, nx), float64, south in row 0."""
         one = None if self.has(name) else derivation(name, [*self.variables, *self.fixed])
         if one is not None:
-            return one.formula(*(self.values(part, record) for part in one.components))
+            return one.formula(*(self.values(component, record) for component in one.components))
         if (volume := self._in_volume(name)) is not None:
             values = volume.plane(name, record)
         else:
@@ -192,10 +192,10 @@ class FieldFile:
         file does not determine the depth.
         """
         depth = self.depth(record) if self.changes(name) else None
-        largest = self.largest_depth()
-        if depth is not None or largest is None or name in ("bed", "bed_elevation"):
+        max_depth = self.max_depth_name()
+        if depth is not None or max_depth is None or name in ("bed", "bed_elevation"):
             return depth
-        return np.nan_to_num(self.values(largest, record))
+        return np.nan_to_num(self.values(max_depth, record))
 
     def flooded(self, name: str, record: int) -> np.ndarray | None:
         """Return the cells in which a field is drawn, (ny, nx), or None to draw it everywhere.
@@ -206,7 +206,7 @@ class FieldFile:
         depth = self.depth_of(name, record) if self.changes(name) else None
         return None if depth is None else depth > self.wet_depth
 
-    def largest_depth(self) -> str | None:
+    def max_depth_name(self) -> str | None:
         """Return the name of the maximum depth, or None if the file does not have it."""
         for name in (*self.variables, *self.fixed):
             about = self.dataset[name].attrs
@@ -236,10 +236,10 @@ class FieldFile:
                 names = (stem + pair[0], stem + pair[1])
                 if all(self.has(name) for name in names):
                     return names
-        wanted = [" and ".join(pair) for pair in zip(*(VELOCITIES[axis] for axis in self.axes), strict=True)]
+        expected = [" and ".join(pair) for pair in zip(*(VELOCITIES[axis] for axis in self.axes), strict=True)]
         raise InputError(
             f"--vectors for {self.path.name} with {', '.join([*self.variables, *self.fixed])}",
-            allowed=f"a file with {', or '.join(wanted)}", fix='variables = ["velocity"] in [output] of the case',
+            allowed=f"a file with {', or '.join(expected)}", fix='variables = ["velocity"] in [output] of the case',
             problem="The file has no velocity components.",
         )  # fmt: skip
 

@@ -76,9 +76,9 @@ def _in_tetrahedra(values: np.ndarray, points: np.ndarray, level: float) -> np.n
     order = np.argsort(values <= level, axis=1, kind="stable")
     values, points = np.take_along_axis(values, order, 1), np.take_along_axis(points, order[..., None], 1)
     above, result = (values > level).sum(axis=1), []
-    for count, several in _EDGES.items():
+    for count, edge_lists in _EDGES.items():
         v, p = values[above == count], points[above == count]
-        for edges in several:
+        for edges in edge_lists:
             a, b = (list(ends) for ends in zip(*edges, strict=True))
             fraction = (v[:, a] - level) / (v[:, a] - v[:, b])
             triangles = p[:, a] + fraction[..., None] * (p[:, b] - p[:, a])
@@ -95,7 +95,7 @@ def normals(triangles: np.ndarray) -> np.ndarray:
 
 def parse_isosurface(text: str) -> tuple[str, float]:
     """Return field and level of a text such as ``"vorticity=0.5"``."""
-    name, _, level = (part.strip() for part in text.partition("="))
+    name, _, level = (item.strip() for item in text.partition("="))
     try:
         number = float(level)
     except ValueError:

@@ -33,30 +33,30 @@ def draw_landscape(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
             name = f"{row['space']}{' ' + row['scheme'] if row['scheme'] else ''}"
             key = (name, row["precision"], " x ".join(map(str, row["shape"])))
             searches.setdefault(key, []).append(row)
-    axes_of = {key: sorted({axis for one in found for axis in one["choice"]}) for key, found in searches.items()}
+    axes_of = {key: sorted({axis for one in trials for axis in one["choice"]}) for key, trials in searches.items()}
     wide = max((len(axes) for axes in axes_of.values()), default=1)
     figure = new_figure(2.6 * max(wide, 2), 2.4 * max(len(searches), 1))
     panels = figure.subplots(max(len(searches), 1), max(wide, 1), squeeze=False)
-    for line, (key, found) in zip(panels, searches.items(), strict=False):
+    for line, (key, trials) in zip(panels, searches.items(), strict=False):
         for panel, axis in zip(line, [*axes_of[key], *[""] * wide], strict=False):
-            _panel(panel, axis, found)
+            _panel(panel, axis, trials)
         line[0].set_title(", ".join(key), loc="left", fontsize=8)
         line[0].set_ylabel("us per step")
     figure.savefig(path)
 
 
-def _panel(panel: Any, axis: str, found: Sequence[Mapping[str, Any]]) -> None:
+def _panel(panel: Any, axis: str, trials: Sequence[Mapping[str, Any]]) -> None:
     if not axis:
         panel.set_axis_off()
         return
-    names = [str(one["choice"].get(axis, SHIPPED)) for one in found]
-    places = {name: n for n, name in enumerate(sorted(set(names), key=_order))}
-    shipped = min(fmean(one["beside"] or one["seconds"]) for one in found)
-    times = [1e6 * shipped * relative(one["seconds"], one["beside"], "cuda") for one in found]
-    panel.plot([places[name] for name in names], times, "o", alpha=0.5, markersize=4)
-    best = [min(time for name, time in zip(names, times, strict=True) if name == one) for one in places]
-    panel.plot(list(places.values()), best, "-", linewidth=1.0)
-    panel.set_xticks(list(places.values()), list(places), rotation=45, ha="right", fontsize=7)
+    names = [str(one["choice"].get(axis, SHIPPED)) for one in trials]
+    positions = {name: n for n, name in enumerate(sorted(set(names), key=_order))}
+    shipped = min(fmean(one["beside"] or one["seconds"]) for one in trials)
+    times = [1e6 * shipped * relative(one["seconds"], one["beside"], "cuda") for one in trials]
+    panel.plot([positions[name] for name in names], times, "o", alpha=0.5, markersize=4)
+    best = [min(time for name, time in zip(names, times, strict=True) if name == one) for one in positions]
+    panel.plot(list(positions.values()), best, "-", linewidth=1.0)
+    panel.set_xticks(list(positions.values()), list(positions), rotation=45, ha="right", fontsize=7)
     panel.set_xlabel(axis)
 
 

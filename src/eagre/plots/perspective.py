@@ -75,16 +75,16 @@ class PerspectivePicture:
         half = 0.5 * math.hypot(across, along)
         self.exaggeration = min(MAX_EXAGGERATION, max(1.0, RELIEF * half / max(self.reach, 1e-30)))
         eye = DISTANCE * half * np.array([-math.sin(AZIMUTH), -math.cos(AZIMUTH)])
-        ahead, right = -eye / np.linalg.norm(eye), np.array([math.cos(AZIMUTH), -math.sin(AZIMUTH)])
+        forward, right = -eye / np.linalg.norm(eye), np.array([math.cos(AZIMUTH), -math.sin(AZIMUTH)])
         corners = np.array([[x, y] for x in (-0.5 * across, 0.5 * across) for y in (-0.5 * along, 0.5 * along)]) - eye
-        away = corners @ ahead
+        away = corners @ forward
         widest = 1.03 * float(np.abs(corners @ right / away).max())
         self.away = np.geomspace(0.98 * away.min(), 1.02 * away.max(), STEPS)
         focus, high = 0.5 * WIDTH / widest, HEIGHT * DISTANCE * half
         sight = np.linspace(-widest, widest, WIDTH)
-        places = eye + self.away[:, None, None] * (ahead + sight[:, None] * right)
+        points = eye + self.away[:, None, None] * (forward + sight[:, None] * right)
         dx, dy = across / (self.fields.x.size - 1), along / (self.fields.y.size - 1)
-        self.i, self.j = (places[..., 0] + 0.5 * across) / dx, (places[..., 1] + 0.5 * along) / dy
+        self.i, self.j = (points[..., 0] + 0.5 * across) / dx, (points[..., 1] + 0.5 * along) / dy
         self.inside = (
             (self.i >= 0) & (self.j >= 0) & (self.i <= self.fields.x.size - 1) & (self.j <= self.fields.y.size - 1)
         )
@@ -92,7 +92,9 @@ class PerspectivePicture:
         ground = self.fields.bed()
         land = 0.0 if ground is None else float(np.nanmax(ground) - self.level)
         low, tall = -LOWEST * self.reach, min(max(LOWEST * self.reach, land), TALLEST * self.reach)
-        low, top = (focus * (self.exaggeration * z - high) / at for z, at in ((low, away.min()), (tall, away.max())))
+        low, top = (
+            focus * (self.exaggeration * z - high) / distance for z, distance in ((low, away.min()), (tall, away.max()))
+        )
         self.rows = np.arange(math.floor(low), math.ceil(top) + 4)
 
     def draw(self, record: int) -> None:
@@ -130,11 +132,11 @@ class PerspectivePicture:
         normal /= np.linalg.norm(normal, axis=-1, keepdims=True)
         toward = np.array([-math.sin(AZIMUTH), -math.cos(AZIMUTH), HEIGHT]) / math.hypot(1.0, HEIGHT)
         lit, facing = np.clip(normal @ LIGHT, 0.0, 1.0), np.clip(normal @ toward, 0.0, 1.0)
-        turned = (LIGHT + toward) / np.linalg.norm(LIGHT + toward)
-        share = np.clip(0.5 + 0.5 * (values - self.level) / self.reach, 0.0, 1.0)[..., None]
-        water = (DEEP + share * (BRIGHT - DEEP)) * (0.35 + 0.9 * lit[..., None])
+        half_vector = (LIGHT + toward) / np.linalg.norm(LIGHT + toward)
+        fraction = np.clip(0.5 + 0.5 * (values - self.level) / self.reach, 0.0, 1.0)[..., None]
+        water = (DEEP + fraction * (BRIGHT - DEEP)) * (0.35 + 0.9 * lit[..., None])
         mirror = 0.04 + 0.75 * (1.0 - facing[..., None]) ** 4
-        water = water * (1.0 - mirror) + SKY * mirror + 0.5 * np.clip(normal @ turned, 0.0, 1.0)[..., None] ** 60
+        water = water * (1.0 - mirror) + SKY * mirror + 0.5 * np.clip(normal @ half_vector, 0.0, 1.0)[..., None] ** 60
         land = colormap("land")(np.clip(0.5 + 0.1 * (solid - self.level) / self.reach, 0.0, 1.0))[..., :3]
         return height, np.where(shown[..., None], water, land * (0.35 + 0.75 * lit[..., None]))
 
@@ -144,7 +146,7 @@ def bilinear(values: np.ndarray, j: np.ndarray, i: np.ndarray) -> np.ndarray:
     (ny, nx), more = values.shape[:2], (1,) * (values.ndim - 2)
     j, i = np.clip(j, 0, ny - 1), np.clip(i, 0, nx - 1)
     south, west = np.minimum(j.astype(int), ny - 2), np.minimum(i.astype(int), nx - 2)
-    y, x = ((at - corner).reshape(at.shape + more) for at, corner in ((j, south), (i, west)))
+    y, x = ((position - corner).reshape(position.shape + more) for position, corner in ((j, south), (i, west)))
     lower = values[south, west] * (1.0 - x) + values[south, west + 1] * x
     upper = values[south + 1, west] * (1.0 - x) + values[south + 1, west + 1] * x
     return lower * (1.0 - y) + upper * y

@@ -40,10 +40,10 @@ class ProfilePicture:
         self.limits = _limits([self._known(record) for record in few(records)])
         surfaces = [self._surface(record) for record in few(records)] if self.with_bed else []
         self.surface_limits = _limits(surfaces, 0.15)
-        small = bool(surfaces) and np.ptp(self.surface_limits) < _SMALL * np.ptp(self.limits)
-        self.figure = new_figure(9.0, 6.2 if small else 4.2)
-        panels = list(np.atleast_1d(np.asarray(self.figure.subplots(2 if small else 1, 1, sharex=True))))
-        self.axes, self.waves = panels[-1], panels[0] if small else None
+        flat = bool(surfaces) and np.ptp(self.surface_limits) < _SMALL * np.ptp(self.limits)
+        self.figure = new_figure(9.0, 6.2 if flat else 4.2)
+        panels = list(np.atleast_1d(np.asarray(self.figure.subplots(2 if flat else 1, 1, sharex=True))))
+        self.axes, self.waves = panels[-1], panels[0] if flat else None
         self.xlabel = f"{fields.axes[0 if self.along_x else 1]} ({unit})"
 
     def draw(self, record: int) -> None:

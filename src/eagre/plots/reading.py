@@ -57,8 +57,8 @@ def _open_results(path: Path, plane: str | None) -> Results:
     if dataset.attrs.get("featureType") == "timeSeriesProfile" and _over_height(dataset):
         return _profiles(path, dataset)
     for kind in (_spectra, _numbers):
-        if "time" in dataset.dims and (found := kind(path, dataset)) is not None:
-            return found
+        if "time" in dataset.dims and (opened := kind(path, dataset)) is not None:
+            return opened
     points = [dim for dim in dataset.dims if dim not in ("time", "x", "y")]
     series = {
         str(name): item
@@ -144,24 +144,24 @@ def _profiles(path: Path, dataset: xr.Dataset) -> ProfileFile:
 def _spectra(path: Path, dataset: xr.Dataset) -> SpectrumFile | None:
     """Return densities over (time, z, wavenumber_x) or (time, z, wavenumber_y), or None if the file has none."""
     axes = {f"wavenumber_{axis}": f"angular wavenumber along {axis} (rad/m)" for axis in "xy"}
-    found = {
+    spectra = {
         str(name): item
         for name, item in dataset.data_vars.items()
         if item.dims[:2] == ("time", "z") and item.dims[2:] in [(axis,) for axis in axes]
     }
-    if not found or dataset.sizes["time"] == 0:
+    if not spectra or dataset.sizes["time"] == 0:
         return None
     return SpectrumFile(
         path,
         _numbers_of(dataset["time"], path),
         _numbers_of(dataset["z"], path),
-        {name: _numbers_of(item, path) for name, item in found.items()},
-        {name: label_of(item.attrs, name) for name, item in found.items()},
+        {name: _numbers_of(item, path) for name, item in spectra.items()},
+        {name: label_of(item.attrs, name) for name, item in spectra.items()},
         str(dataset.attrs.get("title") or path.stem),
         str(dataset["time"].attrs.get("units", "")),
         {
             name: (_numbers_of(dataset[axis], path), axes[axis])
-            for name, item in found.items()
+            for name, item in spectra.items()
             for axis in [str(item.dims[2])]
         },
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eagre.io.files import writing
-from eagre.temporary import beside
+from eagre.temporary import temporary_path
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,7 +25,10 @@ def saved(output: Path) -> Iterator[Path]:
         If the disk is full or the folder is not writable.
     """
     safe = f"the older {output} is untouched" if output.exists() else "nothing was written"
-    with writing(output, safe=safe, fix="free some space, or -o in another folder"), beside(output) as temporary:
+    with (
+        writing(output, safe=safe, fix="free some space, or -o in another folder"),
+        temporary_path(output) as temporary,
+    ):
         yield temporary
         os.replace(temporary, output)
 

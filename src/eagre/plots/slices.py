@@ -60,7 +60,7 @@ def _plane(dataset: xr.Dataset, where: str | None) -> tuple[str, float | None]:
     """Return the axis and the position, m, of a slice."""
     if where is None:
         return next((axis for axis in ("y", "x") if dataset.sizes.get(axis) == 1), "z"), None
-    axis, sign, text = (piece.strip() for piece in where.partition("="))
+    axis, sign, text = (item.strip() for item in where.partition("="))
     if axis not in AXES or not sign:
         raise InputError(
             f"--slice {where}", allowed='an axis and a position, such as "z = 500 m"', fix='--slice "y = 0"',

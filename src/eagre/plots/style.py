@@ -125,10 +125,10 @@ def nice_time(seconds: float, step: float = 0.0) -> str:
     minutes, left = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)
-    words = [f"{days} d" if days else "", f"{hours} h" if hours or days else ""]
-    words.append(f"{minutes:02d} min" if hours or days else f"{minutes} min")
+    items = [f"{days} d" if days else "", f"{hours} h" if hours or days else ""]
+    items.append(f"{minutes:02d} min" if hours or days else f"{minutes} min")
     show_seconds = left or (step and step % 60)
-    return " ".join(word for word in words if word) + (f" {left:02d} s" if show_seconds else "")
+    return " ".join(word for word in items if word) + (f" {left:02d} s" if show_seconds else "")
 
 
 def length_unit(span: float) -> tuple[float, str]:

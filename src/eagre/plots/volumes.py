@@ -70,7 +70,7 @@ class Volume:
     def values(self, name: str, record: int) -> np.ndarray:
         """Return a stored or derived field at a record, (nz, ny, nx), float64."""
         if name not in self.variables:
-            u, v, w = (self.values(part, record) for part in _WIND)
+            u, v, w = (self.values(component, record) for component in _WIND)
             return vorticity_magnitude(u, v, w, *self.coordinates)
         item = self.dataset[name]
         item = item.isel(time=record) if "time" in item.dims else item

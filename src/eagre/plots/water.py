@@ -51,21 +51,21 @@ def water_of(fields: FieldFile) -> Water | None:
         name = SURFACE if fields.has(SURFACE) else DEPTH
         labels = with_units("surface elevation", "m"), with_units("flood depth on initially dry land", "m")
         return Water(fields.surface, fields.depth, wet, name, False, labels)  # type: ignore[arg-type]
-    largest = fields.largest_depth()
+    max_depth = fields.max_depth_name()
     arrivals = {threshold: name for name in fields.variables if (threshold := arrival_threshold(name)) is not None}
-    if largest is None or MAX_SURFACE not in fields.variables or not arrivals:
+    if max_depth is None or MAX_SURFACE not in fields.variables or not arrivals:
         return None
     threshold = min(arrivals)
-    bounds = fields.bounds(largest, fields.times.size - 1)
+    bounds = fields.bounds(max_depth, fields.times.size - 1)
     initial = fields.values(arrivals[threshold], fields.times.size - 1) <= (bounds[0] if bounds is not None else 0.0)
     if not initial.any():
         return None
     text = f"flood depth, initially < {threshold:g} m"
     return Water(
         lambda record: fields.values(MAX_SURFACE, record),
-        lambda record: np.nan_to_num(fields.values(largest, record)),
+        lambda record: np.nan_to_num(fields.values(max_depth, record)),
         initial,
-        largest,
+        max_depth,
         True,
         (with_units("surface elevation", "m"), with_units(text, "m")),
     )

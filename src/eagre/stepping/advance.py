@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 from eagre.checks import check_until
 from eagre.errors import BlowUpError
 from eagre.series import Series
-from eagre.stepping.keeper import Keeper, State
+from eagre.stepping.keeper import InMemoryCheckpoint, State
 
 
 class Failure(NamedTuple):
@@ -30,7 +30,7 @@ class Stepper(Protocol):
         """Make up to `count` steps towards `until`, s, and return their number; the last step ends at `until`."""
         ...
 
-    def look(self) -> Failure | None:
+    def check_state(self) -> Failure | None:
         """Check the current state; return a failure or None."""
         ...
 
@@ -49,11 +49,11 @@ class Stepper(Protocol):
 
 def advance(
     stepper: Stepper,
-    keeper: Keeper,
+    checkpoint: InMemoryCheckpoint,
     until: float,
     max_steps: int | None = None,
     *,
-    look_steps: int,
+    check_interval: int,
     series: Sequence[Series] = (),
 ) -> None:
     """Advance to `until`, s, or by at most `max_steps` steps.
@@ -61,11 +61,11 @@ def advance(
     Parameters
     ----------
     stepper : Stepper
-    keeper : Keeper
+    checkpoint : InMemoryCheckpoint
         In-memory checkpoint of the stepper.
     until : float, s
     max_steps : int or None
-    look_steps : int
+    check_interval : int
         Number of steps between state checks.
     series : sequence of Series
         Time series that force the run; each must cover the interval.
@@ -82,37 +82,37 @@ def advance(
         one.covers(stepper.time, until)
     left = max_steps if max_steps is not None else 2**53
     while left > 0 and stepper.time < until:
-        keeper.keep()
-        made = stepper.step(until, min(left, look_steps))
-        keeper.steps += made
-        failure = stepper.look()
+        checkpoint.keep()
+        steps_completed = stepper.step(until, min(left, check_interval))
+        checkpoint.steps += steps_completed
+        failure = stepper.check_state()
         if failure is not None:
-            raise first_failure(stepper, keeper, until, failure)
-        left -= made
+            raise first_failure(stepper, checkpoint, until, failure)
+        left -= steps_completed
 
 
-def first_failure(stepper: Stepper, keeper: Keeper, until: float, seen: Failure) -> BlowUpError:
+def first_failure(stepper: Stepper, checkpoint: InMemoryCheckpoint, until: float, seen: Failure) -> BlowUpError:
     """Roll back to the checkpoint, find the first invalid step by bisection, and return the error to raise.
 
     The model is left before the first invalid step, or at an earlier state if `blow_up` of the stepper rolls back
     further.
     seen : failure of the state check, reported if the repeated steps are valid.
     """
-    span = keeper.steps + 1  # plus one: a step that was rejected permanently is not counted
-    keeper.roll_back()
-    good = keeper.state
+    span = checkpoint.steps + 1  # plus one: a step that was rejected permanently is not counted
+    checkpoint.roll_back()
+    good = checkpoint.state
     assert good is not None
     while span > 0:
         count = max(1, span // 2)
-        made = stepper.step(until, count)
-        failure = stepper.look()
+        steps_completed = stepper.step(until, count)
+        failure = stepper.check_state()
         if failure is None:
-            span = span - max(1, made) if stepper.time < until else 0
+            span = span - max(1, steps_completed) if stepper.time < until else 0
             good = stepper.state()
             continue
         stepper.restore(good)
         if count == 1:
             return stepper.blow_up(failure)
         span = count
-    keeper.roll_back()
+    checkpoint.roll_back()
     return stepper.blow_up(Failure(f"{seen.what}; the failure did not recur when the steps were repeated", seen.cell))

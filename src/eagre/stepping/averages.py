@@ -91,7 +91,7 @@ class TimeStatistics:
         if not (isinstance(self.every, int) and self.every >= 1):
             raise InputError(f"every = {self.every!r}", allowed="a whole number from 1 on", fix="every = 10")
 
-    def asked(self, variables: Mapping[str, Variable], possible: Sequence[str], count: int = 0) -> Asked:
+    def resolve(self, variables: Mapping[str, Variable], possible: Sequence[str], count: int = 0) -> StatisticsPlan:
         """Return the accumulated quantities and output variables for a model.
 
         Parameters
@@ -110,24 +110,26 @@ class TimeStatistics:
         """
         if self.levels is not None:
             _check_levels(list(self.levels), count)
-        means, squares, largest, smallest, timed = (
+        means, squares, maxima, minima, timed = (
             field_names(getattr(self, key), possible, key) for key in KINDS if key != "covariance"
         )
         pairs = [(one, one) for one in squares] + [_pair(pair, possible) for pair in self.covariance]
         names = [*means, *(name for pair in pairs for name in pair)]
-        kept = (_once(names), _once(pairs), _once([*largest, *timed]), _once(smallest), _once(timed))
-        return Asked(Planes(*kept), tuple(means), tuple(largest), variables, self.start, self.every, self.levels)
+        quantities = (_once(names), _once(pairs), _once([*maxima, *timed]), _once(minima), _once(timed))
+        return StatisticsPlan(
+            Planes(*quantities), tuple(means), tuple(maxima), variables, self.start, self.every, self.levels
+        )
 
 
 @dataclass(frozen=True)
-class Asked:
+class StatisticsPlan:
     """Resolved time statistics of a model.
 
     Attributes
     ----------
     planes : Planes
         Accumulated quantities; a variance also needs the mean, so they can exceed the output.
-    means, largest : tuple of str
+    means, maxima : tuple of str
         Accumulated means and maxima that are output.
     variables : mapping of str to Variable
         Variables of the model, by name.
@@ -137,7 +139,7 @@ class Asked:
 
     planes: Planes
     means: tuple[str, ...]
-    largest: tuple[str, ...]
+    maxima: tuple[str, ...]
     variables: Mapping[str, Variable]
     start: float
     every: int = 1
@@ -158,24 +160,24 @@ class Asked:
         """Output variables, in the order of the files."""
         since = f" (comment: from {self.start:g} s on)" if self.start > -math.inf else ""
         known, planes = self.variables, self.planes
-        found = [_mean_of(known[name], f"time: mean{since}") for name in self.means]
-        found += [_product_of(known[one], known[other], since) for one, other in planes.pairs]
+        outputs = [_mean_of(known[name], f"time: mean{since}") for name in self.means]
+        outputs += [_product_of(known[one], known[other], since) for one, other in planes.pairs]
         if self.has_eddies:
             standard = known["velocity_x"].standard_name or ""
             name = "specific_kinetic_energy_of_sea_water" if standard.startswith("sea_water") else None
             text = "kinetic energy of deviations from the mean flow"
-            found.append(Variable("eddy_kinetic_energy", "m2 s-2", text, name, cell_methods=f"time: mean{since}"))
+            outputs.append(Variable("eddy_kinetic_energy", "m2 s-2", text, name, cell_methods=f"time: mean{since}"))
         if self.has_turbulence:
             text = "kinetic energy of deviations from the mean wind"
-            found.append(replace(known["u"], name="turbulent_kinetic_energy", units="m2 s-2", long_name=text,
+            outputs.append(replace(known["u"], name="turbulent_kinetic_energy", units="m2 s-2", long_name=text,
                                  standard_name=None, cell_methods=f"time: mean{since}"))  # fmt: skip
         if self.has_waves:
             text = "significant wave height, 4 standard deviations of the surface"
             name = "sea_surface_wave_significant_height"
-            found.append(Variable("significant_height", "m", text, name, cell_methods=f"time: mean{since}"))
-        found += [_extreme_of(known[name], "max", "maximum", f"time: maximum{since}") for name in self.largest]
-        found += [_extreme_of(known[name], "min", "minimum", f"time: minimum{since}") for name in planes.minima]
-        return found + [_time_of(known[name]) for name in planes.timed]
+            outputs.append(Variable("significant_height", "m", text, name, cell_methods=f"time: mean{since}"))
+        outputs += [_extreme_of(known[name], "max", "maximum", f"time: maximum{since}") for name in self.maxima]
+        outputs += [_extreme_of(known[name], "min", "minimum", f"time: minimum{since}") for name in planes.minima]
+        return outputs + [_time_of(known[name]) for name in planes.timed]
 
     @property
     def has_eddies(self) -> bool:
@@ -205,53 +207,53 @@ class Asked:
             ambient value for a temperature.
         """
         sums, total = state["maps_averages"], float(state["maps_weights"][TOTAL]) or math.nan
-        planes, found = self.planes, dict[str, np.ndarray]()
+        planes, fields = self.planes, dict[str, np.ndarray]()
         first = planes.sums
         no_number = 0.0 * total  # NaN if nothing has been averaged, otherwise 0
         for name in self.means:
-            found[f"mean_{name}"] = sums[planes.names.index(name)] + (lifts.get(name, 0.0) + no_number)
+            fields[f"mean_{name}"] = sums[planes.names.index(name)] + (lifts.get(name, 0.0) + no_number)
         for k, (one, other) in enumerate(planes.pairs, len(planes.names)):
             products = sums[k] / total
-            found[_product_name(one, other)] = np.maximum(products, 0.0) if one == other else products
+            fields[_product_name(one, other)] = np.maximum(products, 0.0) if one == other else products
         if self.has_eddies:
-            found["eddy_kinetic_energy"] = 0.5 * (found["variance_velocity_x"] + found["variance_velocity_y"])
+            fields["eddy_kinetic_energy"] = 0.5 * (fields["variance_velocity_x"] + fields["variance_velocity_y"])
         if self.has_turbulence:
-            variances = [found[f"variance_{name}"] for name in TURBULENT]
-            found["turbulent_kinetic_energy"] = 0.5 * np.sum(variances, axis=0)
+            variances = [fields[f"variance_{name}"] for name in TURBULENT]
+            fields["turbulent_kinetic_energy"] = 0.5 * np.sum(variances, axis=0)
         if self.has_waves:
-            found["significant_height"] = 4.0 * np.sqrt(found["variance_surface_elevation"])
-        kept = np.where(np.abs(sums[first:]) < UNSET, sums[first:], np.nan)
+            fields["significant_height"] = 4.0 * np.sqrt(fields["variance_surface_elevation"])
+        extremes = np.where(np.abs(sums[first:]) < UNSET, sums[first:], np.nan)
         names = [f"max_{name}" for name in planes.maxima] + [f"min_{name}" for name in planes.minima]
         raised = [lifts.get(name, 0.0) for name in (*planes.maxima, *planes.minima)]
-        found |= {name: plane + more for name, plane, more in zip(names, kept, raised, strict=False)}
-        times = kept[len(names) :]
-        found |= {f"time_of_max_{name}": plane for name, plane in zip(planes.timed, times, strict=True)}
-        return {one.name: found[one.name] for one in self.outputs}
+        fields |= {name: plane + more for name, plane, more in zip(names, extremes, raised, strict=False)}
+        times = extremes[len(names) :]
+        fields |= {f"time_of_max_{name}": plane for name, plane in zip(planes.timed, times, strict=True)}
+        return {one.name: fields[one.name] for one in self.outputs}
 
 
-def asked_of(
+def statistics_plan_of(
     time_statistics: TimeStatistics | None, variables: Mapping[str, Variable], possible: Iterable[str],
     maps: Maps | None = None, *, count: int = 0,
-) -> Asked | None:  # fmt: skip
-    """Return `TimeStatistics.asked`, or None; `maps` : maps of the same run, whose names must differ."""
+) -> StatisticsPlan | None:  # fmt: skip
+    """Return `TimeStatistics.resolve`, or None; `maps` : maps of the same run, whose names must differ."""
     if time_statistics is None:
         return None
     time_statistics = of_type("time_statistics", time_statistics, TimeStatistics, 'TimeStatistics(mean=["velocity"])')
-    asked = time_statistics.asked(variables, [*possible], count)
-    both = {one.name for one in asked.outputs} & ({one.name for one in maps.outputs} if maps is not None else set())
+    plan = time_statistics.resolve(variables, [*possible], count)
+    both = {one.name for one in plan.outputs} & ({one.name for one in maps.outputs} if maps is not None else set())
     if both:
         key = "time_of_maximum" if min(both).startswith("time_of_") else "maximum"
-        rest = ", ".join(f'"{name}"' for name in maps.variables if name not in both) if maps is not None else ""
+        others = ", ".join(f'"{name}"' for name in maps.variables if name not in both) if maps is not None else ""
         raise InputError(
             f"{key} that makes {min(both)}, which is a map of variables too", allowed="one of them",
-            fix=f"variables = [{rest}]" if rest else "", problem=f"The output {min(both)} is requested twice.",
+            fix=f"variables = [{others}]" if others else "", problem=f"The output {min(both)} is requested twice.",
         )  # fmt: skip
-    return asked
+    return plan
 
 
-def words_of(asked: Asked | None, precision: str) -> int:
+def statistics_array_count(plan: StatisticsPlan | None, precision: str) -> int:
     """Return the number of device arrays, in the precision of the run, used by time statistics."""
-    return 0 if asked is None else asked.count * (2 if precision == "single" else 1)
+    return 0 if plan is None else plan.count * (2 if precision == "single" else 1)
 
 
 def _check_levels(levels: list[int], count: int) -> None:
@@ -264,9 +266,9 @@ def _check_levels(levels: list[int], count: int) -> None:
         raise InputError(f"levels = {levels}", allowed=f"increasing integers from 0 to {count - 1}", fix="levels = [0]")
 
 
-def _once(found: Sequence[T]) -> tuple[T, ...]:
+def _once(items: Sequence[T]) -> tuple[T, ...]:
     """Return the items without duplicates."""
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(items))
 
 
 def _pair(pair: Pair, possible: Sequence[str]) -> Pair:

@@ -10,7 +10,7 @@ import numpy as np
 from eagre.backend.cells import Cell
 from eagre.backend.device import Device
 from eagre.kernels.averages import COUNT, EVERY, LAST, NUMBERS, SEEN, SINCE, TOTAL, Quantities, averaged, weigh_moment
-from eagre.stepping.averages import Asked
+from eagre.stepping.averages import StatisticsPlan
 
 
 class Averaging:
@@ -19,9 +19,9 @@ class Averaging:
     Parameters
     ----------
     engine : object
-        Object with `device`, `precision`, and `setup` with `grid` and `time_statistics` (`Asked` or None).
+        Object with `device`, `precision`, and `setup` with `grid` and `time_statistics` (`StatisticsPlan` or None).
     quantities : Quantities
-    asked : Asked, optional
+    plan : StatisticsPlan, optional
         Replaces the time statistics of the set-up.
     shape : tuple of int, optional
         Shape of the fields; (ny, nx) of the grid by default.
@@ -32,18 +32,18 @@ class Averaging:
     """
 
     def __init__(
-        self, engine: Any, quantities: Quantities, *, asked: Asked | None = None, shape: tuple[int, ...] | None = None,
-        precision: str | None = None, switches: Mapping[str, Any] | None = None,
+        self, engine: Any, quantities: Quantities, *, plan: StatisticsPlan | None = None,
+        shape: tuple[int, ...] | None = None, precision: str | None = None, switches: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
         self._device: Device = engine.device
         self._precision, self._shape = precision or engine.precision, shape or engine.setup.grid.shape
-        self._switches, self.asked = switches, asked or cast("Asked | None", engine.setup.time_statistics)
+        self._switches, self.plan = switches, plan or cast("StatisticsPlan | None", engine.setup.time_statistics)
         self.numbers = self._device.zeros((NUMBERS,), np.float64)
-        if self.asked is None:
+        if self.plan is None:
             self.sums = self._device.zeros((1, 1, 1), np.float64)
         else:
-            self.sums = self._device.field_zeros((self.asked.count, *self._shape), np.float64)
-            self._cell = averaged(quantities, self.asked.planes)
+            self.sums = self._device.field_zeros((self.plan.count, *self._shape), np.float64)
+            self._cell = averaged(quantities, self.plan.planes)
 
     def take(self, weighing: Cell, times: Sequence[Any], *fields: Any) -> list[Any]:
         """Return launches that accumulate a state.
@@ -58,7 +58,7 @@ class Averaging:
         fields
             Fields of the quantities.
         """
-        if self.asked is None:
+        if self.plan is None:
             return []
         device, precision = self._device, self._precision
         first = device.over_all(device.loop(weighing, precision), (1,), (self.numbers, *times))
@@ -67,11 +67,11 @@ class Averaging:
 
     def begin(self, time: float) -> None:
         """Start at a time, s; the state at this time has zero weight."""
-        if self.asked is not None:
+        if self.plan is not None:
             numbers = np.zeros(NUMBERS)
-            numbers[SINCE], numbers[EVERY] = max(time, self.asked.start), self.asked.every
+            numbers[SINCE], numbers[EVERY] = max(time, self.plan.start), self.plan.every
             numbers[LAST] = numbers[SEEN] = time
-            start = np.array(self.asked.planes.start()).reshape(-1, *(1,) * len(self._shape))
+            start = np.array(self.plan.planes.start()).reshape(-1, *(1,) * len(self._shape))
             self._device.fill(self.sums, start * np.ones(self.sums.shape))
             self._device.fill(self.numbers, numbers)
 
@@ -87,16 +87,16 @@ class Averaging:
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the data for a restart; empty without time statistics."""
-        if self.asked is None:
+        if self.plan is None:
             return {}
         sums, numbers = self._device.host(self.sums), self._device.host(self.numbers)
-        return {"maps_averages": sums, "maps_weights": np.append(numbers, self.asked.key)}
+        return {"maps_averages": sums, "maps_weights": np.append(numbers, self.plan.key)}
 
     def take_over(self, state: Mapping[str, np.ndarray], time: float) -> None:
         """Continue with the statistics of a state, or start at a time, s, if the state has none or others."""
-        if self.asked is None:
+        if self.plan is None:
             return
-        if "maps_weights" not in state or state["maps_weights"][NUMBERS] != self.asked.key:
+        if "maps_weights" not in state or state["maps_weights"][NUMBERS] != self.plan.key:
             self.begin(time)
             return
         self._device.fill(self.sums, state["maps_averages"])
@@ -117,7 +117,7 @@ class MomentAverages(Averaging):
 
     def take_up(self, time: float, steps: int = 1) -> None:
         """Accumulate the current state at `time`, s, `steps` steps after the previous one."""
-        if self.asked is None:
+        if self.plan is None:
             return
         if self._take is None:
             self._take = self._device.repeated(self.launches, 1)
@@ -141,12 +141,12 @@ class SteppedAverages(MomentAverages):
     def take_over(self, state: Mapping[str, np.ndarray], time: float) -> None:
         """See `Averaging`."""
         super().take_over(state, time)
-        if self.asked is not None:
+        if self.plan is not None:
             self._count_from(int(self._device.host(self.numbers)[COUNT]))
 
     def stepped(self, time: float, steps: int) -> None:
         """Report that `steps` steps, at most `left`, have led to the current state at `time`, s."""
-        if self.asked is not None:
+        if self.plan is not None:
             self.left -= steps
             self._since += steps
             if self.left <= 0:
@@ -159,6 +159,6 @@ class SteppedAverages(MomentAverages):
             self.take_up(time, self._since)
             self._since = 0
 
-    def _count_from(self, made: int) -> None:
-        if self.asked is not None:
-            self.left, self._since = 1 if self.asked.planes.extremes else self.asked.every - made, 0
+    def _count_from(self, steps_completed: int) -> None:
+        if self.plan is not None:
+            self.left, self._since = 1 if self.plan.planes.extremes else self.plan.every - steps_completed, 0

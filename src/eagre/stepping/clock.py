@@ -56,16 +56,16 @@ DOUBLE = 8  # stages of the split scheme that makes two equal steps together
 
 
 @cell
-def open_gate(clock, turn):
+def open_gate(clock, phase):
     """Return whether a stage and its tail must run.
 
-    In a directionally split step, ACCEPTED counts the completed stages, and `turn` is the parity plus 4 times the stage
-    number.
+    In a directionally split step, ACCEPTED counts the completed stages, and `phase` is the parity plus 4 times the
+    stage number.
     """
     if SPLIT > 0:
-        gate = clock[RUNNING] > 0.0 and clock[PARITY] == (turn & 3) and clock[ACCEPTED] == (turn >> 2)
+        gate = clock[RUNNING] > 0.0 and clock[PARITY] == (phase & 3) and clock[ACCEPTED] == (phase >> 2)
     else:
-        gate = clock[RUNNING] > 0.0 and (turn == EITHER or clock[PARITY] == turn)
+        gate = clock[RUNNING] > 0.0 and (phase == EITHER or clock[PARITY] == phase)
     if GATE_ACCEPTED:
         gate = gate and clock[ACCEPTED] > 0.0
     return gate
@@ -83,7 +83,7 @@ def rate_of(bits):
 
 
 @cell
-def largest_rate(rates):
+def max_rate_of(rates):
     """Return the maximum rate, s-1, from the bit patterns of a stage, and reset them."""
     top = rates[0]
     for k in range(rates.shape[0]):
@@ -93,18 +93,18 @@ def largest_rate(rates):
 
 
 @cell
-def min_step(now, until):
+def min_step(time, until):
     """Return the time step, s, below which steps have collapsed: it is negligible compared with the time of the run.
 
     The limit is rough and in single precision, which is faster on GPUs. Ends beyond the range of single precision count
     as 1e30 s.
     """
-    late = min(np.float32(min(until, INFINITE_RATE)), max(abs(np.float32(now)), np.float32(DAY)))
+    late = min(np.float32(min(until, INFINITE_RATE)), max(abs(np.float32(time)), np.float32(DAY)))
     return np.float32(COLLAPSED) * late
 
 
 @cell
-def choose(clock, rate, now, until, courant, longest):
+def choose(clock, rate, time, until, courant, longest):
     """Set the next time step from the rate, clipped to `until`; set FAILED if it is not finite."""
     limit = longest
     if rate * longest > courant:
@@ -112,11 +112,11 @@ def choose(clock, rate, now, until, courant, longest):
     if rate > INFINITE_RATE:
         clock[FAILED] = 1.0
         clock[RUNNING] = 0.0
-    elif np.float32(limit) < min_step(now, until):
+    elif np.float32(limit) < min_step(time, until):
         clock[FAILED] = 2.0
         clock[RUNNING] = 0.0
     clock[FREE] = limit
-    clock[DT] = min(limit, until - now)
+    clock[DT] = min(limit, until - time)
 
 
 @cell
@@ -126,20 +126,20 @@ def allowed(rate, dt, courant, tolerance):
 
 
 @cell
-def moved(now, dt, until):
+def advanced_time(time, dt, until):
     """Return the time after a step of dt, s; exactly `until` if the step ends there."""
-    return until if dt >= until - now else now + dt
+    return until if dt >= until - time else time + dt
 
 
 @cell
-def move(clock, now, dt, until, count):
+def move(clock, start, dt, until, count):
     """Record `count` accepted steps of dt, and return the new time.
 
     Steps that are shortened to end at `until` do not count in the range of time steps.
     """
     steps, left, shortest, longest = clock[STEPS], clock[STEPS_LEFT], clock[DT_MIN], clock[DT_MAX]
     free = clock[FREE]
-    time = moved(now, count * dt, until)
+    time = advanced_time(start, count * dt, until)
     clock[T] = time
     clock[STEPS] = steps + count
     clock[STEPS_LEFT] = left - count
@@ -155,86 +155,86 @@ def move(clock, now, dt, until, count):
 
 
 @cell
-def verdict(clock, rates, turn):
+def check_first_stage(clock, rates, phase):
     """After the first of several stages: accept the step, or reject it and set the allowed time step."""
-    now, dt, until, courant, longest = clock[T], clock[DT], clock[UNTIL], clock[CFL], clock[LIMIT]
-    tolerance, redone, largest = clock[TOLERANCE], clock[REDONE], clock[COURANT]
-    gate = open_gate(clock, turn)
-    rate = largest_rate(rates)
+    start, dt, until, courant, longest = clock[T], clock[DT], clock[UNTIL], clock[CFL], clock[LIMIT]
+    tolerance, redone, max_courant = clock[TOLERANCE], clock[REDONE], clock[COURANT]
+    gate = open_gate(clock, phase)
+    rate = max_rate_of(rates)
     if gate:
         if allowed(rate, dt, courant, tolerance):
             clock[ACCEPTED] = 1.0
-            clock[COURANT] = max(largest, rate * dt)
+            clock[COURANT] = max(max_courant, rate * dt)
         else:
             clock[ACCEPTED] = 0.0
             clock[REDONE] = redone + 1.0
-            choose(clock, rate, now, until, courant, longest)
+            choose(clock, rate, start, until, courant, longest)
 
 
 @cell
-def finish(clock, rates, turn):
+def finish(clock, rates, phase):
     """After the last of several stages: record the step if it was accepted, and set the next time step."""
-    now, dt, until, courant, longest = clock[T], clock[DT], clock[UNTIL], clock[CFL], clock[LIMIT]
+    start, dt, until, courant, longest = clock[T], clock[DT], clock[UNTIL], clock[CFL], clock[LIMIT]
     tolerance, parity = clock[TOLERANCE], clock[PARITY]
-    gate = open_gate(clock, turn)
-    rate = largest_rate(rates)
+    gate = open_gate(clock, phase)
+    rate = max_rate_of(rates)
     if gate:
         clock[ACCEPTED] = 0.0
-        if turn != EITHER:
+        if phase != EITHER:
             clock[PARITY] = 1.0 - parity
-        now = move(clock, now, dt, until, 1.0)
-        choose(clock, rate if tolerance >= 0.0 else 0.0, now, until, courant, longest)
+        start = move(clock, start, dt, until, 1.0)
+        choose(clock, rate if tolerance >= 0.0 else 0.0, start, until, courant, longest)
 
 
 @cell
-def judge(clock, found, following):
+def check_whole_step(clock, first_rate, following):
     """After a whole step: accept and record it and set the next time step, or reject it.
 
-    found : maximum rate of its first stage, s-1; following : maximum rate of its last stage, s-1.
+    first_rate : maximum rate of its first stage, s-1; following : maximum rate of its last stage, s-1.
     """
-    now, dt, until, courant, longest = clock[T], clock[DT], clock[UNTIL], clock[CFL], clock[LIMIT]
-    tolerance, redone, largest, parity = clock[TOLERANCE], clock[REDONE], clock[COURANT], clock[PARITY]
-    if allowed(found, dt, courant, tolerance):
-        clock[COURANT] = max(largest, found * dt)
+    start, dt, until, courant, longest = clock[T], clock[DT], clock[UNTIL], clock[CFL], clock[LIMIT]
+    tolerance, redone, max_courant, parity = clock[TOLERANCE], clock[REDONE], clock[COURANT], clock[PARITY]
+    if allowed(first_rate, dt, courant, tolerance):
+        clock[COURANT] = max(max_courant, first_rate * dt)
         clock[PARITY] = 1.0 - parity
-        now = move(clock, now, dt, until, 1.0)
-        choose(clock, following if tolerance >= 0.0 else 0.0, now, until, courant, longest)
+        start = move(clock, start, dt, until, 1.0)
+        choose(clock, following if tolerance >= 0.0 else 0.0, start, until, courant, longest)
     else:
         clock[REDONE] = redone + 1.0
-        choose(clock, found, now, until, courant, longest)
+        choose(clock, first_rate, start, until, courant, longest)
 
 
 @cell
-def verdict_and_finish(clock, rates, turn):
+def check_and_finish(clock, rates, phase):
     """After the only stage of a step: accept and record it, or reject it."""
-    gate = open_gate(clock, turn)
-    rate = largest_rate(rates)
+    gate = open_gate(clock, phase)
+    rate = max_rate_of(rates)
     if gate:
-        judge(clock, rate, rate)
+        check_whole_step(clock, rate, rate)
 
 
 @cell
-def judge_attempt(clock, found, following):
-    """Accept or reject the attempted step, if any; `found`, `following` : rates of its two stages, s-1."""
+def check_attempt(clock, first_rate, following):
+    """Accept or reject the attempted step, if any; `first_rate`, `following` : rates of its two stages, s-1."""
     if clock[ATTEMPTED] > 0.0:
         clock[ATTEMPTED] = 0.0
-        judge(clock, found, following)
+        check_whole_step(clock, first_rate, following)
 
 
 @cell
-def parity_after(clock, found):
+def parity_after(clock, rate):
     """Return PARITY as `judge_attempt` will set it."""
     dt, courant, tolerance, parity = clock[DT], clock[CFL], clock[TOLERANCE], clock[PARITY]
-    if clock[ATTEMPTED] > 0.0 and allowed(found, dt, courant, tolerance):
+    if clock[ATTEMPTED] > 0.0 and allowed(rate, dt, courant, tolerance):
         parity = 1.0 - parity
     return parity
 
 
 @cell
-def start_leg(clock, rates, turn):
+def start_batch(clock, rates, phase):
     """Start a batch of steps towards a new UNTIL, with the unclipped time step."""
-    now, until, steps, free = clock[T], clock[NEXT_UNTIL], clock[NEXT_STEPS], clock[FREE]
-    left = until - now
+    time, until, steps, free = clock[T], clock[NEXT_UNTIL], clock[NEXT_STEPS], clock[FREE]
+    left = until - time
     clock[UNTIL] = until
     clock[STEPS_LEFT] = steps
     clock[ACCEPTED] = 0.0
@@ -245,7 +245,7 @@ def start_leg(clock, rates, turn):
 
 
 @cell
-def no_tail(clock, rates, turn):
+def no_tail(clock, rates, phase):
     """Do nothing: ghost cells are filled without a change of the clock."""
 
 
@@ -281,12 +281,12 @@ def series_table(series: Sequence[Series], boundaries: int) -> SeriesTable:
 
 
 @cell
-def value_beside(series, row, last, time):
+def interpolated_value(series, row, last, time):
     """Return the value at `time`, interpolated linearly between a row and the next; constant outside the rows."""
     value = series.values[row]
     if row < last:
-        part = (time - series.times[row]) / (series.times[row + 1] - series.times[row])
-        value += (series.values[row + 1] - value) * min(1.0, max(0.0, part))
+        weight = (time - series.times[row]) / (series.times[row + 1] - series.times[row])
+        value += (series.values[row + 1] - value) * min(1.0, max(0.0, weight))
     return value
 
 
@@ -294,24 +294,24 @@ def value_beside(series, row, last, time):
 def mean_from(series, row, last, time, dt):
     """Return the mean over dt from `time`, which lies after `row` or before the first row."""
     end = time + dt
-    value, total = value_beside(series, row, last, time), 0.0
+    value, total = interpolated_value(series, row, last, time), 0.0
     following = row
     while following <= last and series.times[following] < end:
         if series.times[following] > time:
             total += 0.5 * (value + series.values[following]) * (series.times[following] - time)
             time, value = series.times[following], series.values[following]
         following += 1
-    at_end = value_beside(series, max(following - 1, row), last, end)
+    at_end = interpolated_value(series, max(following - 1, row), last, end)
     return (total + 0.5 * (value + at_end) * (end - time)) / dt if dt > 0.0 else value
 
 
 @cell
-def series_value(series, k, now, dt):
+def series_value(series, k, start, dt):
     """Return series k at the end of the step, or its mean over the step; constant outside its rows.
 
     A time equal to a row belongs to the previous interval, so the result does not depend on where the search starts.
     """
-    time = now if series.spread[k] == 1 else now + dt
+    time = start if series.spread[k] == 1 else start + dt
     first = series.starts[k]
     last = series.starts[k + 1] - 1
     row = series.cursors[k]
@@ -322,11 +322,11 @@ def series_value(series, k, now, dt):
     series.cursors[k] = row
     if series.spread[k] == 1:
         return mean_from(series, row, last, time, dt)
-    return value_beside(series, row, last, time)
+    return interpolated_value(series, row, last, time)
 
 
 @cell
-def evaluate_series(forcing, series, now, dt):
+def evaluate_series(forcing, series, start, dt):
     """Write each series to its element of the forcing array (see `series_value`)."""
     for k in range(series.starts.shape[0] - 1):
-        forcing[series.slots[k]] = series_value(series, k, now, dt)
+        forcing[series.slots[k]] = series_value(series, k, start, dt)

@@ -11,10 +11,10 @@ import numpy as np
 State = dict[str, np.ndarray]
 
 
-SHARE = 20  # minimum time between checkpoints, in units of the copy time
+COPY_INTERVAL_FACTOR = 20  # minimum time between checkpoints, in units of the copy time
 
 
-class Keeper:
+class InMemoryCheckpoint:
     """In-memory checkpoint of the last valid state.
 
     Parameters
@@ -48,7 +48,7 @@ class Keeper:
         if self.state is None or perf_counter() - self._time >= self._apart:
             begin = perf_counter()
             self.state, self._time, self.steps = self._take(), perf_counter(), 0
-            self._apart = max(self.seconds, SHARE * (self._time - begin)) if self.seconds else 0.0
+            self._apart = max(self.seconds, COPY_INTERVAL_FACTOR * (self._time - begin)) if self.seconds else 0.0
 
     def roll_back(self) -> None:
         """Restore the checkpoint."""

@@ -12,7 +12,7 @@ from eagre.io.cf import axis_attributes
 from eagre.io.measured import Axis
 from eagre.kernels import averages
 from eagre.kernels import maps as extremes
-from eagre.stepping.averages import Asked
+from eagre.stepping.averages import StatisticsPlan
 from eagre.stepping.maps import Maps, Water, values_of
 
 GROUND = {
@@ -30,9 +30,9 @@ class RunMaps:
     grid : Grid
     state : callable
         Returns the state of the maps, including the current model state, and the time, s.
-    time_statistics : Asked, optional
+    time_statistics : StatisticsPlan, optional
     lifts : mapping, optional
-        See `Asked.values`.
+        See `StatisticsPlan.values`.
     maps : Maps, optional
         Flood maps, with `bed`, (ny, nx) array, m, of the cells, and `water`.
     axes : sequence of Axis, optional
@@ -46,7 +46,7 @@ class RunMaps:
 
     def __init__(
         self, grid: Grid, state: Callable[[], tuple[Mapping[str, np.ndarray], float]],
-        time_statistics: Asked | None = None, lifts: Mapping[str, float | np.ndarray] | None = None, *,
+        time_statistics: StatisticsPlan | None = None, lifts: Mapping[str, float | np.ndarray] | None = None, *,
         maps: Maps | None = None,
         bed: np.ndarray | None = None, water: Water | None = None, axes: Sequence[Axis] | None = None,
         dimensions: tuple[str, ...] = ("y", "x"),
@@ -68,8 +68,8 @@ class RunMaps:
 
         The time bounds begin with the earliest statistic; the cell methods of later ones state their start.
         """
-        state, now = self._state()
-        found: dict[str, np.ndarray] = {}
+        state, time = self._state()
+        maps: dict[str, np.ndarray] = {}
         starts = [
             float(state[numbers][since])
             for request, numbers, since in (
@@ -79,9 +79,9 @@ class RunMaps:
             if request is not None and any(one.over_time for one in request.outputs)
         ]
         if starts:
-            found[TIME_BOUNDS] = time_bounds(min(starts), now)
+            maps[TIME_BOUNDS] = time_bounds(min(starts), time)
         if self._maps is not None and self._water is not None:
-            found |= values_of(self._maps, state, now, self._water)
+            maps |= values_of(self._maps, state, time, self._water)
         if self._averages is not None:
-            found |= self._averages.values(state, self._lifts)
-        return found
+            maps |= self._averages.values(state, self._lifts)
+        return maps

@@ -16,7 +16,7 @@ from eagre.given import all_of_type, of_type
 from eagre.kernels.maps import SINCE, THRESHOLDS, UNSET, UNSET_SURFACE, WET, MapArrays
 from eagre.names import nearest
 
-LARGEST = "time: maximum"
+TIME_MAXIMUM = "time: maximum"
 CLASSES = ("H1", "H2", "H3", "H4", "H5", "H6")
 AIDR = ((0.3, 0.3, 2.0), (0.5, 0.6, 2.0), (1.2, 0.6, 2.0), (2.0, 1.0, 2.0), (4.0, 4.0, 4.0))
 """Upper limits of depth, m, unit discharge, m2 s-1, and speed, m s-1, of H1 to H5 (AIDR Guideline 7-3, 2017)."""
@@ -24,17 +24,17 @@ AIDR = ((0.3, 0.3, 2.0), (0.5, 0.6, 2.0), (1.2, 0.6, 2.0), (2.0, 1.0, 2.0), (4.0
 VARIABLES = (
     Variable(
         "max_surface_elevation", "m", "maximum water surface elevation", "water_surface_height_above_reference_datum",
-        cell_methods=LARGEST,
+        cell_methods=TIME_MAXIMUM,
     ),
-    Variable("max_depth", "m", "maximum water depth", "flood_water_thickness", cell_methods=LARGEST),
+    Variable("max_depth", "m", "maximum water depth", "flood_water_thickness", cell_methods=TIME_MAXIMUM),
     Variable("time_of_max_depth", "s", "time of the maximum water depth"),
-    Variable("max_speed", "m s-1", "maximum depth-averaged speed", "flood_water_speed", cell_methods=LARGEST),
-    Variable("max_unit_discharge", "m2 s-1", "maximum unit discharge (depth times speed)", cell_methods=LARGEST),
+    Variable("max_speed", "m s-1", "maximum depth-averaged speed", "flood_water_speed", cell_methods=TIME_MAXIMUM),
+    Variable("max_unit_discharge", "m2 s-1", "maximum unit discharge (depth times speed)", cell_methods=TIME_MAXIMUM),
     Variable(
         "max_hazard_rating", "m2 s-1", "maximum DEFRA hazard rating without debris, depth (speed + 0.5 m/s)",
-        cell_methods=LARGEST,
+        cell_methods=TIME_MAXIMUM,
     ),
-    Variable("hazard_class", "1", "maximum AIDR hazard class", cell_methods=LARGEST, flags=CLASSES),
+    Variable("hazard_class", "1", "maximum AIDR hazard class", cell_methods=TIME_MAXIMUM, flags=CLASSES),
 )  # fmt: skip
 """Maps without a threshold."""
 
@@ -54,7 +54,7 @@ _TIMED = (
 )
 """Maps with a threshold: name, long name and cell methods."""
 
-MOST_DURATIONS = 8  # flags fit one byte
+MAX_DURATIONS = 8  # flags fit one byte
 
 
 def threshold_name(stem: str, threshold: float) -> str:
@@ -108,18 +108,18 @@ class Maps:
             raise InputError(
                 f"wet_depth = {self.wet_depth!r} m", allowed="a depth of 0 or more", fix="wet_depth = 0.01"
             )
-        least = {"arrival_depths": self.wet_depth, "arrival_rises": 0.0, "duration_depths": 0.0}
-        for key, low in least.items():
+        lower_limits = {"arrival_depths": self.wet_depth, "arrival_rises": 0.0, "duration_depths": 0.0}
+        for key, low in lower_limits.items():
             values = list(getattr(self, key))
             for one in values:
                 if not (math.isfinite(one) and one >= low) or values.count(one) > 1:
                     allowed = f"different numbers, {low:g} m or more"
                     raise InputError(f"{key} = {values}", allowed=allowed, fix=f"{key} = [{max(low, 0.1):g}]")
-        if len(self.duration_depths) > MOST_DURATIONS:
+        if len(self.duration_depths) > MAX_DURATIONS:
             got = f"duration_depths with {len(self.duration_depths)} depths"
-            fix = f"duration_depths = {list(self.duration_depths)[:MOST_DURATIONS]}"
+            fix = f"duration_depths = {list(self.duration_depths)[:MAX_DURATIONS]}"
             problem = "There are too many thresholds of durations."
-            raise InputError(got, allowed=f"{MOST_DURATIONS} at most", fix=fix, problem=problem)
+            raise InputError(got, allowed=f"{MAX_DURATIONS} at most", fix=fix, problem=problem)
         if not self.outputs:
             raise InputError(
                 "variables = [] and no thresholds", allowed="a map", fix='variables = ["max_depth"]',
@@ -143,15 +143,15 @@ class Maps:
     @property
     def planes(self) -> dict[str, int]:
         """Index of the first array of each accumulated quantity, by the name of its switch without ``AT_``."""
-        wanted = {plane for name in self.variables for plane in _NEEDED[name]}
-        wanted |= {"HIGHEST"} if self.arrival_depths or self.arrival_rises else set()
-        found = {name: n for n, name in enumerate(sorted(wanted))}
-        count = len(found)
+        needed = {plane for name in self.variables for plane in _NEEDED[name]}
+        needed |= {"HIGHEST"} if self.arrival_depths or self.arrival_rises else set()
+        indices = {name: n for n, name in enumerate(sorted(needed))}
+        count = len(indices)
         if self.arrival_rises:
-            found["FIRST"], count = count, count + 1
+            indices["FIRST"], count = count, count + 1
         for name, values in self._rows.items():
-            found[name], count = count, count + len(values)
-        return found
+            indices[name], count = count, count + len(values)
+        return indices
 
     @property
     def _rows(self) -> dict[str, Sequence[float]]:
@@ -166,14 +166,14 @@ class Maps:
     def switches(self) -> dict[str, Any]:
         """Compile-time switches of `eagre.kernels.maps`."""
         rows = {name: len(values) for name, values in self._rows.items()}
-        return {"TAKEN": True, **rows, **{f"AT_{name}": at for name, at in self.planes.items()}}
+        return {"TAKEN": True, **rows, **{f"AT_{name}": index for name, index in self.planes.items()}}
 
     def numbers(self, since: float, dry: float) -> np.ndarray:
         """Return `MapArrays.numbers` of maps that start at a time, s; dry : dry depth of the model, m."""
-        found = np.zeros(THRESHOLDS + sum(len(values) for values in self._rows.values()))
-        found[SINCE], found[WET] = since, max(self.wet_depth, dry)
-        found[THRESHOLDS:] = [one for values in self._rows.values() for one in values]
-        return found
+        numbers = np.zeros(THRESHOLDS + sum(len(values) for values in self._rows.values()))
+        numbers[SINCE], numbers[WET] = since, max(self.wet_depth, dry)
+        numbers[THRESHOLDS:] = [one for values in self._rows.values() for one in values]
+        return numbers
 
 
 def planes_of(maps: Maps | None) -> int:
@@ -188,7 +188,7 @@ class Water(NamedTuple):
     depth: Callable[[np.ndarray], np.ndarray]
 
 
-class Gathered:
+class MapAccumulator:
     """Maps of a run on one device.
 
     Parameters
@@ -215,28 +215,28 @@ class Gathered:
         planes = (1, 1, 1) if maps is None else (maps.count, *shape)
         bits = shape if maps is not None and maps.duration_depths else (1, 1)
         numbers = np.zeros(THRESHOLDS) if maps is None else maps.numbers(0.0, dry)
-        self.kept = MapArrays(device.zeros(planes, real), device.zeros(bits, np.uint8), device.array(numbers))
+        self.arrays = MapArrays(device.zeros(planes, real), device.zeros(bits, np.uint8), device.array(numbers))
 
     def begin(self, surface: np.ndarray, time: float) -> None:
         """Start at a time, s, with the stored surface, (ny, nx); in dry cells it is the bed."""
         if self.maps is None:
             return
-        planes, at = np.full(self.kept.planes.shape, UNSET, self._real), self.maps.planes
+        planes, indices = np.full(self.arrays.planes.shape, UNSET, self._real), self.maps.planes
         for name, start in (("HIGHEST", UNSET_SURFACE), ("FIRST", surface)):
-            if name in at:
-                planes[at[name]] = start
-        planes[at["DURATIONS"] :] = 0.0
-        self._fill(planes, np.zeros(self.kept.above.shape, np.uint8), self.maps.numbers(time, self._dry))
+            if name in indices:
+                planes[indices[name]] = start
+        planes[indices["DURATIONS"] :] = 0.0
+        self._fill(planes, np.zeros(self.arrays.above.shape, np.uint8), self.maps.numbers(time, self._dry))
 
     def _fill(self, *values: np.ndarray) -> None:
-        for array, own in zip(self.kept, values, strict=True):
-            self._device.fill(array, own)
+        for array, value in zip(self.arrays, values, strict=True):
+            self._device.fill(array, value)
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the data for a restart; empty without maps."""
         if self.maps is None:
             return {}
-        planes, above, numbers = (self._device.host(array) for array in self.kept)
+        planes, above, numbers = (self._device.host(array) for array in self.arrays)
         return {"maps": planes, "maps_above": above, "maps_numbers": numbers}
 
     def goes_on(self, state: Mapping[str, np.ndarray]) -> bool:
@@ -254,57 +254,59 @@ class Gathered:
             self.begin(surface, time)
 
 
-def cut_maps(state: Mapping[str, np.ndarray], first: int, last: int) -> dict[str, np.ndarray]:
+def maps_of_rows(state: Mapping[str, np.ndarray], first: int, last: int) -> dict[str, np.ndarray]:
     """Return the maps of rows first .. last - 1 from a state of the whole domain; empty if it has none."""
     rows = slice(first, last)
-    found = {name: state[name][:, rows] for name in ("maps", "maps_averages") if name in state}
+    rows_of_maps = {name: state[name][:, rows] for name in ("maps", "maps_averages") if name in state}
     if "maps_above" in state:
         above = state["maps_above"]
-        found["maps_above"] = above[rows] if above.size > 1 else above
-    return found
+        rows_of_maps["maps_above"] = above[rows] if above.size > 1 else above
+    return rows_of_maps
 
 
 def join_maps(states: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
     """Return the maps of the whole domain from the states of its row slabs."""
-    found = dict(states[0])
+    joined = dict(states[0])
     for name in ("maps", "maps_averages"):
-        if name in found:
-            found[name] = np.concatenate([state[name] for state in states], axis=1)
-    if "maps_above" in found:
+        if name in joined:
+            joined[name] = np.concatenate([state[name] for state in states], axis=1)
+    if "maps_above" in joined:
         above = [state["maps_above"] for state in states]
         if above[0].shape == states[0]["maps"].shape[1:]:
-            found["maps_above"] = np.concatenate(above)
-    return found
+            joined["maps_above"] = np.concatenate(above)
+    return joined
 
 
-def values_of(maps: Maps, state: Mapping[str, np.ndarray], now: float, water: Water) -> dict[str, np.ndarray]:
-    """Return the maps at a time, s, (ny, nx) each, from `Gathered.state` of the whole domain."""
-    planes, since, at = state["maps"], float(state["maps_numbers"][SINCE]), maps.planes
-    found: dict[str, np.ndarray] = {}
-    if "HIGHEST" in at:
-        highest = planes[at["HIGHEST"]]
+def values_of(maps: Maps, state: Mapping[str, np.ndarray], time: float, water: Water) -> dict[str, np.ndarray]:
+    """Return the maps at a time, s, (ny, nx) each, from `MapAccumulator.state` of the whole domain."""
+    planes, since, indices = state["maps"], float(state["maps_numbers"][SINCE]), maps.planes
+    values_by_name: dict[str, np.ndarray] = {}
+    if "HIGHEST" in indices:
+        highest = planes[indices["HIGHEST"]]
         wet = highest > 0.1 * UNSET_SURFACE
         stored = np.where(wet, highest, 0)
-        found["max_surface_elevation"] = _where(wet, water.surface(stored), planes)
-        found["max_depth"] = _where(wet, water.depth(stored), planes)
+        values_by_name["max_surface_elevation"] = _where(wet, water.surface(stored), planes)
+        values_by_name["max_depth"] = _where(wet, water.depth(stored), planes)
     for plane, name, power in _POWERS:
-        if plane in at:
-            values = planes[at[plane]]
-            found[name] = _where(values >= 0, np.maximum(values, 0) ** power, planes)
+        if plane in indices:
+            values = planes[indices[plane]]
+            values_by_name[name] = _where(values >= 0, np.maximum(values, 0) ** power, planes)
     if "hazard_class" in maps.variables:
-        found["hazard_class"] = hazard_class(*(found[f"max_{one}"] for one in ("depth", "unit_discharge", "speed")))
-    if "TIME" in at:
-        found["time_of_max_depth"] = _times(planes[at["TIME"]], since)
+        values_by_name["hazard_class"] = hazard_class(
+            *(values_by_name[f"max_{one}"] for one in ("depth", "unit_discharge", "speed"))
+        )
+    if "TIME" in indices:
+        values_by_name["time_of_max_depth"] = _times(planes[indices["TIME"]], since)
     timed = len(maps.arrival_depths) + len(maps.arrival_rises)
     for n, name in enumerate(one.name for one in maps.timed):
-        plane = planes[at["ARRIVALS"] + n]
+        plane = planes[indices["ARRIVALS"] + n]
         if n < timed:
-            found[name] = _times(plane, since)
+            values_by_name[name] = _times(plane, since)
         else:
             on = ((state["maps_above"] >> (n - timed)) & 1) == 1
-            lasted = np.where(on, plane + planes.dtype.type(now - since), plane)
-            found[name] = _where(lasted > 0, lasted, planes)
-    return {one.name: found[one.name] for one in maps.outputs}
+            lasted = np.where(on, plane + planes.dtype.type(time - since), plane)
+            values_by_name[name] = _where(lasted > 0, lasted, planes)
+    return {one.name: values_by_name[one.name] for one in maps.outputs}
 
 
 _POWERS = (("FASTEST", "max_speed", 0.5), ("STRONGEST", "max_unit_discharge", 0.5), ("RATING", "max_hazard_rating", 1))
@@ -325,7 +327,7 @@ def hazard_class(depth: np.ndarray, unit_discharge: np.ndarray, speed: np.ndarra
 
     The class is the maximum of the classes of the three quantities, so maxima of the quantities give the maximum class.
     """
-    found = np.ones_like(depth)
+    classes = np.ones_like(depth)
     for deepest, strongest, fastest in AIDR:
-        found += (depth > deepest) | (unit_discharge > strongest) | (speed > fastest)
-    return np.where(depth == depth, found, depth)
+        classes += (depth > deepest) | (unit_discharge > strongest) | (speed > fastest)
+    return np.where(depth == depth, classes, depth)

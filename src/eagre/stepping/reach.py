@@ -36,7 +36,7 @@ class Excess(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Reach:
+class PlausibilityBounds:
     """Plausible ranges of a run.
 
     Attributes
@@ -86,17 +86,17 @@ class Reach:
         potential = sums["potential_energy"] - self.gravity * self.lowest * sums["volume"]
         return sums["kinetic_energy"] + potential
 
-    def begun_with(self, sums: Mapping[str, float], highest: float) -> Reach:
+    def begun_with(self, sums: Mapping[str, float], highest: float) -> PlausibilityBounds:
         """Return the ranges for a run that starts from a state with a highest surface of `highest`, m."""
         head = max(self.head, highest + 0.5 * sums["max_speed"] ** 2 / self.gravity)
         return replace(self, head=head, energy=max(self.energy, self.energy_of(sums)))
 
 
-def reach_of(
+def plausibility_bounds(
     grid: Grid, bed: np.ndarray, segments: Sequence[FaceRange], terms: Terms, gravity: float, start: float, *,
     manning: float, thinnest: float,
-) -> Reach:  # fmt: skip
-    """Return the ranges of a case without its initial state (see `Reach.begun_with`).
+) -> PlausibilityBounds:  # fmt: skip
+    """Return the ranges of a case without its initial state (see `PlausibilityBounds.begun_with`).
 
     bed : without land, m; manning : maximum, s m-1/3; thinnest : depth below which forces are limited, m.
     """
@@ -111,12 +111,12 @@ def reach_of(
     stress = _largest(terms, STRESSES) + _stress_of_wind(terms)
     acceleration = _largest(terms, ACCELERATIONS) + _largest(terms, POTENTIALS) / long
     head += OVERSHOOT * (math.sqrt(2.0 * stress * long / gravity) + acceleration * long / gravity)
-    known = {*IDLE, *STRESSES, *ACCELERATIONS, *POTENTIALS, *WINDS, *(part.name for part in terms.water)}
-    unknown = any(part.name not in known for part in (*terms.x, *terms.y))
-    given = unknown or rain + inflow + stress + acceleration > 0.0 or max(levels) > -math.inf
-    return Reach(
+    known = {*IDLE, *STRESSES, *ACCELERATIONS, *POTENTIALS, *WINDS, *(term.name for term in terms.water)}
+    unknown = any(term.name not in known for term in (*terms.x, *terms.y))
+    forced = unknown or rain + inflow + stress + acceleration > 0.0 or max(levels) > -math.inf
+    return PlausibilityBounds(
         lowest, math.inf if unknown else head, rain + inflow / (grid.cells * grid.cell_area),
-        acceleration + stress / thinnest, start, gravity, math.inf if given else 0.0,
+        acceleration + stress / thinnest, start, gravity, math.inf if forced else 0.0,
     )  # fmt: skip
 
 
@@ -127,13 +127,15 @@ def _depth_to_enter(q: float, manning: float, long: float, gravity: float) -> fl
 
 def _largest(terms: Terms, names: tuple[str, ...]) -> float:
     """Return the sum over both directions of the maxima of terms."""
-    parts = [part for part in (*terms.x, *terms.y) if part.name in names]
-    return float(sum(abs(one.series.values).max() * abs(one.values).max() for part in parts for one in part.quantities))
+    chosen = [term for term in (*terms.x, *terms.y) if term.name in names]
+    return float(
+        sum(abs(one.series.values).max() * abs(one.values).max() for term in chosen for one in term.quantities)
+    )
 
 
 def _stress_of_wind(terms: Terms) -> float:
     """Return the maximum wind stress divided by density, m2 s-2: maximum drag times squared maximum wind speed."""
-    winds = [part.quantities for part in (*terms.x, *terms.y) if part.name in WINDS]
+    winds = [term.quantities for term in (*terms.x, *terms.y) if term.name in WINDS]
     return float(sum(one[-1].values * one[0].values ** 2 for one in winds))
 
 

@@ -11,7 +11,7 @@ from eagre.backend.group import Group
 Schedule = Callable[[int, int], tuple[Sequence[Any], int]]
 
 
-class Rounds:
+class StepGraphs:
     """Batches of steps in several sizes.
 
     Buffers alternate from step to step, so the launches of a batch depend on the phase of its first step.

@@ -16,10 +16,10 @@ from eagre.contract import Model, SampleTimes
 from eagre.errors import BlowUpError, InputError, do_all
 from eagre.stepping.interrupts import Interrupts, interrupts
 
-LOOK_SECONDS = 0.5  # wall time between checks of interrupts and progress
+CHECK_SECONDS = 0.5  # wall time between checks of interrupts and progress
 REPORT_SECONDS = 0.1  # wall time between progress reports, which sum over the domain
-MOST_STEPS = 100_000
-NEARLY = 1e-9  # event times are equal within this tolerance, relative to the end
+MAX_STEPS = 100_000
+TIME_TOLERANCE = 1e-9  # event times are equal within this tolerance, relative to the end
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Event:
         Name, for error messages.
     at_start, at_end : bool
         Whether the action is also called at the first and at the last time of the run.
-    follow : callable or None
+    start_sampling : callable or None
         Called with the model and the event times; starts in-run sampling without stops of the run and returns
         whether the model supports it. Called with None instead of times, it stops the sampling.
     """
@@ -49,31 +49,31 @@ class Event:
     name: str = "event"
     at_start: bool = True
     at_end: bool = True
-    follow: Callable[[Model, SampleTimes | None], bool] | None = None
+    start_sampling: Callable[[Model, SampleTimes | None], bool] | None = None
 
     def __post_init__(self) -> None:
         if self.interval is not None and not (math.isfinite(self.interval) and self.interval > 0):
             problem = f"The interval of {self.name} is not positive and finite."
             raise InputError(f"{self.name}: interval = {self.interval!r} s", allowed="a time > 0, s", problem=problem)
 
-    def after(self, time: float, nearly: float) -> float:
+    def next_after(self, time: float, nearly: float) -> float:
         """Return the next event time after `time`, s, or infinity."""
         following = [math.inf]
         if self.interval is not None:
             count = math.floor(time / self.interval) + 1
             done = count * self.interval <= time + min(nearly, 0.5 * self.interval)  # done just before
             following.append((count + done) * self.interval)
-        following += [at for at in self.times or () if at > time + nearly]
+        following += [sample_time for sample_time in self.times or () if sample_time > time + nearly]
         return min(following)
 
-    def between(self, start: float, end: float, most: int, nearly: float) -> list[float]:
-        """Return the next event times up to `end`, s, at most `most`; times almost equal to `end` are set to `end`."""
-        found: list[float] = []
-        at = self.after(start, nearly)
-        while at <= end + nearly and len(found) < most:
-            found.append(at if at < end - nearly else end)
-            at = self.after(at, nearly)
-        return found
+    def between(self, start: float, end: float, max_count: int, nearly: float) -> list[float]:
+        """Return up to `max_count` next event times until `end`, s; times almost equal to `end` are set to `end`."""
+        event_times: list[float] = []
+        event_time = self.next_after(start, nearly)
+        while event_time <= end + nearly and len(event_times) < max_count:
+            event_times.append(event_time if event_time < end - nearly else end)
+            event_time = self.next_after(event_time, nearly)
+        return event_times
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def run(
     *,
     on_progress: Callable[[Progress], None] | None = None,
     checkpoint: str | Path | None = None,
-    spares: Sequence[str | Path] = (),
+    alternatives: Sequence[str | Path] = (),
     start_date: datetime | None = None,
 ) -> RunSummary:
     """Run a model to `until`, s, and call each event at its times.
@@ -121,7 +121,7 @@ def run(
     with `interrupted` set. A second Ctrl-C, at least one second after the first, stops within a step without a restart
     file. No signal interrupts the writing of a restart file. A failure to write output also ends the run with a restart
     file. If `checkpoint` cannot be written, for example on a full disk, the restart file is written to the first
-    writable path of `spares` that does not exist. `start_date` is the date of model time 0, for restart files.
+    writable path of `alternatives` that does not exist. `start_date` is the date of model time 0, for restart files.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def run(
         got = f"{float(until):g} s" if isinstance(until, Real) else repr(until)
         raise InputError(f"until = {got}", allowed=f"a time after {model.time:g} s (the current model time)")
     loop = _Loop(model, until, list(events), on_progress)
-    places = restart_places(checkpoint, spares)
+    paths = restart_paths(checkpoint, alternatives)
     with interrupts() as interrupted:
         try:
             try:
@@ -142,25 +142,25 @@ def run(
             finally:
                 interrupted.finishing = True
         except BlowUpError as error:
-            if not places:
+            if not paths:
                 raise
             try:
-                path = _write_restart(model, places, start_date)
+                path = _write_restart(model, paths, start_date)
             except (OSError, InputError) as failed:
                 error.add_note(f"The last valid state could not be written: {failed}")
                 raise error from failed
             raise BlowUpError(error.time, error.cell, error.what, str(path), error.advice) from error
         except OSError as error:
-            save_state(error, model, places, start_date)
+            save_state(error, model, paths, start_date)
             raise
         stopped = interrupted.number if model.time < until else 0
-        restart = _write_restart(model, places, start_date) if stopped and places else None
+        restart = _write_restart(model, paths, start_date) if stopped and paths else None
     return loop.summary(stopped, restart)
 
 
-def restart_places(checkpoint: str | Path | None, spares: Sequence[str | Path]) -> list[str | Path]:
-    """Return the paths for a restart file in order of preference; existing files of `spares` are excluded."""
-    return [] if checkpoint is None else [checkpoint, *(path for path in spares if not Path(path).exists())]
+def restart_paths(checkpoint: str | Path | None, alternatives: Sequence[str | Path]) -> list[str | Path]:
+    """Return the paths for a restart file in order of preference; existing files of `alternatives` are excluded."""
+    return [] if checkpoint is None else [checkpoint, *(path for path in alternatives if not Path(path).exists())]
 
 
 class _Loop:
@@ -173,8 +173,8 @@ class _Loop:
         self.first_steps = model.steps
         self.began = perf_counter()
         self.next_report = 0.0
-        self.nearly = NEARLY * max(abs(until), until - model.time)
-        self.followed = [self._follows(event) for event in events]
+        self.nearly = TIME_TOLERANCE * max(abs(until), until - model.time)
+        self.sampled_in_run = [self._follows(event) for event in events]
 
     def go(self, interrupted: Interrupts) -> None:
         """Advance the model and call events until the end or an interrupt."""
@@ -183,33 +183,35 @@ class _Loop:
             self._go(interrupted)
         finally:
             for event in self.events:
-                if event.follow is not None:
-                    event.follow(self.model, None)
+                if event.start_sampling is not None:
+                    event.start_sampling(self.model, None)
 
     def _follows(self, event: Event) -> bool:
         """Start in-run sampling of an event; return whether the model supports it."""
-        if event.follow is None:
+        if event.start_sampling is None:
             return False
-        return event.follow(self.model, lambda start, end, most: event.between(start, end, most, self.nearly))
+        return event.start_sampling(self.model, lambda start, end, most: event.between(start, end, most, self.nearly))
 
     def _go(self, interrupted: Interrupts) -> None:
-        pace = 4
+        batch = 4
         while self.model.time < self.until and not interrupted.number:
             since = self.model.time
             target = self._next(since)
             while self.model.time < target and not interrupted.number:
-                start, before = perf_counter(), self.model.steps
-                self.model.advance(target, max_steps=pace)
+                start, steps_before = perf_counter(), self.model.steps
+                self.model.advance(target, max_steps=batch)
                 seconds = max(perf_counter() - start, 1e-6)
-                pace = max(1, min(MOST_STEPS, 4 * pace, int((self.model.steps - before) / seconds * LOOK_SECONDS)))
+                batch = max(
+                    1, min(MAX_STEPS, 4 * batch, int((self.model.steps - steps_before) / seconds * CHECK_SECONDS))
+                )
                 self._report()
             if self.model.time >= target:
                 self._do(self._due(since))
 
     def _times(self, since: float) -> list[float]:
         """Return the next time of each event; infinity for events sampled in-run."""
-        each = zip(self.events, self.followed, strict=True)
-        return [math.inf if followed else event.after(since, self.nearly) for event, followed in each]
+        each = zip(self.events, self.sampled_in_run, strict=True)
+        return [math.inf if in_run else event.next_after(since, self.nearly) for event, in_run in each]
 
     def _next(self, since: float) -> float:
         """Return the next event time."""
@@ -220,7 +222,7 @@ class _Loop:
         """Return the events due since a time; fixed steps may have passed the requested time."""
         last, at_end = self.model.time + self.nearly, self.model.time >= self.until
         each = zip(self.events, self._times(since), strict=True)
-        return [event for event, at in each if at <= last or (at_end and event.at_end)]
+        return [event for event, event_time in each if event_time <= last or (at_end and event.at_end)]
 
     def _do(self, due: Sequence[Event]) -> None:
         do_all(partial(event.action, self.model) for event in due)
@@ -240,15 +242,15 @@ class _Loop:
         """Return the run summary."""
         seconds = perf_counter() - self.began
         steps = self.model.steps - self.first_steps
-        found, levels = self.model.statistics(), self.model.levels
+        statistics, levels = self.model.statistics(), self.model.levels
         cells = self.model.grid.cells * (1 if levels is None else levels.height.size)
         return RunSummary(
             steps=steps,
             time=self.model.time,
             wall_seconds=seconds,
             cell_steps_per_second=steps * cells / seconds,
-            dt_min=found["dt_min"],
-            dt_max=found["dt_max"],
+            dt_min=statistics["dt_min"],
+            dt_max=statistics["dt_max"],
             diagnostics=self.model.diagnostics(),
             interrupted=bool(stopped),
             restart=restart,
@@ -256,20 +258,20 @@ class _Loop:
         )
 
 
-def save_state(error: OSError, model: Model, places: Sequence[str | Path], start_date: datetime | None = None) -> None:
+def save_state(error: OSError, model: Model, paths: Sequence[str | Path], start_date: datetime | None = None) -> None:
     """Write a restart file to the first writable path and add a note to the error that ends the run."""
-    if places:
+    if paths:
         with suppress(OSError, InputError):
-            path = _write_restart(model, places, start_date)
+            path = _write_restart(model, paths, start_date)
             error.add_note(f"saved:   the state at t = {model.time:g} s is in {path}; continue with --restart")
 
 
-def _write_restart(model: Model, places: Sequence[str | Path], start_date: datetime | None) -> Path:
+def _write_restart(model: Model, paths: Sequence[str | Path], start_date: datetime | None) -> Path:
     """Write a restart file to the first writable path; if no path is writable, raise the error of the first."""
     from eagre.io import write_restart
 
     failed = []
-    for path in places:
+    for path in paths:
         try:
             write_restart(path, model, start_date=start_date)
         except (OSError, InputError) as error:

@@ -33,7 +33,7 @@ from eagre.stepping.clock import (
     UNTIL,
     T,
     allowed,
-    largest_rate,
+    max_rate_of,
     min_step,
     move,
     open_gate,
@@ -45,9 +45,9 @@ SHORTER = 0.5  # time step after a rejected double step, fraction of its limit (
 
 
 @cell
-def stage_of(turn):
-    """Return the stage number of `turn`, 0 .. SPLIT - 1."""
-    return turn >> 2
+def stage_of(phase):
+    """Return the stage number of `phase`, 0 .. SPLIT - 1."""
+    return phase >> 2
 
 
 @cell
@@ -78,9 +78,9 @@ def evaluate_series_of_stage(forcing, series, clock):
 
     Sources use the mean over the step of the stage; ghost cells use the value at their time.
     """
-    now, dt, stage = clock[T], clock[DT], int(clock[ACCEPTED])
-    begin = now + dt if stage >= 4 else now
-    end = now + moment_after(stage) * dt
+    start, dt, stage = clock[T], clock[DT], int(clock[ACCEPTED])
+    begin = start + dt if stage >= 4 else start
+    end = start + moment_after(stage) * dt
     for k in range(series.starts.shape[0] - 1):
         if series.spread[k] == 1:
             forcing[series.slots[k]] = series_value(series, k, begin, dt)
@@ -89,30 +89,30 @@ def evaluate_series_of_stage(forcing, series, clock):
 
 
 @cell
-def begin_attempt(clock, free, now, until):
+def begin_attempt(clock, free, time, until):
     """Set the time step of the next attempt, shortened to end at `until`; set FAILED if it has collapsed."""
-    left = 0.5 * (until - now) if SPLIT == DOUBLE else until - now
+    left = 0.5 * (until - time) if SPLIT == DOUBLE else until - time
     clock[ACCEPTED] = 0.0
     clock[FREE] = free
     clock[DT] = min(free, left)
-    if np.float32(free) < min_step(now, until):
+    if np.float32(free) < min_step(time, until):
         clock[FAILED] = 2.0
         clock[RUNNING] = 0.0
 
 
 @cell
-def after_stage(clock, rates, turn):
+def after_stage(clock, rates, phase):
     """After any stage: store its limit, reject the step if it is too long, and complete it after the last stage."""
-    now, dt, until, courant, longest = clock[T], clock[DT], clock[UNTIL], clock[CFL], clock[LIMIT]
-    tolerance, redone, largest, free, parity = (
+    start, dt, until, courant, longest = clock[T], clock[DT], clock[UNTIL], clock[CFL], clock[LIMIT]
+    tolerance, redone, max_courant, free, parity = (
         clock[TOLERANCE],
         clock[REDONE],
         clock[COURANT],
         clock[FREE],
         clock[PARITY],
     )
-    gate, stage = open_gate(clock, turn), stage_of(turn)
-    rate = largest_rate(rates)
+    gate, stage = open_gate(clock, phase), stage_of(phase)
+    rate = max_rate_of(rates)
     if gate:
         limit = courant / rate if rate * longest > courant else longest
         free = limit if stage == 0 else min(free, limit)
@@ -122,12 +122,12 @@ def after_stage(clock, rates, turn):
             clock[RUNNING] = 0.0
         elif checked and not allowed(rate, dt, courant, tolerance):
             clock[REDONE] = redone + 1.0
-            begin_attempt(clock, SHORTER * free if SPLIT == DOUBLE else free, now, until)
+            begin_attempt(clock, SHORTER * free if SPLIT == DOUBLE else free, start, until)
         else:
-            clock[COURANT] = max(largest, rate * dt) if checked else largest
+            clock[COURANT] = max(max_courant, rate * dt) if checked else max_courant
             clock[ACCEPTED] = stage + 1.0
             clock[FREE] = free
             if stage + 1 == SPLIT:
                 clock[PARITY] = 1.0 - parity
-                now = move(clock, now, dt, until, 2.0 if SPLIT == DOUBLE else 1.0)
-                begin_attempt(clock, free, now, until)
+                start = move(clock, start, dt, until, 2.0 if SPLIT == DOUBLE else 1.0)
+                begin_attempt(clock, free, start, until)

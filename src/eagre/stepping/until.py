@@ -1,8 +1,8 @@
 """Device-side iteration to a tolerance: launches repeated until convergence.
 
-On a GPU `look_every` iterations are one graph, which also transfers the control data to the device and back. Kernels in
-a graph always run, so each kernel of an iteration checks `is_iterating` and does nothing after convergence; the host
-synchronises once per graph. On other devices the host checks after every iteration.
+On a GPU `iterations_per_check` iterations are one graph, which also transfers the control data to the device and back.
+Kernels in a graph always run, so each kernel of an iteration checks `is_iterating` and does nothing after convergence;
+the host synchronises once per graph. On other devices the host checks after every iteration.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from eagre.backend.cells import cell, cuda, entry, serial_entry
 from eagre.backend.device import Device, Launch, Work
 from eagre.errors import ConvergenceError
-from eagre.stepping.rounds import Rounds
+from eagre.stepping.rounds import StepGraphs
 
 ITERATING = 0  # 1 until convergence or the maximum number of iterations
 NORM = 1  # norm after the last iteration
@@ -34,7 +34,7 @@ def is_iterating(control):
 
 
 @cell
-def judge(control, total):
+def check_convergence(control, total):
     """Count an iteration, store its norm, sqrt(total), and stop after convergence or `MOST` iterations."""
     norm, count = math.sqrt(total), control[ITERATIONS] + 1.0
     if is_iterating(control):
@@ -45,25 +45,25 @@ def judge(control, total):
 
 
 @cell
-def begin(control, small, most, made):
-    """Start iterating to a norm of `small`; made: initial iteration count."""
+def begin(control, tolerance, max_iterations, completed):
+    """Start iterating to a norm of `tolerance`; made: initial iteration count."""
     control[ITERATING] = 1.0
-    control[SMALL] = small
-    control[MOST] = most
-    control[ITERATIONS] = made
+    control[SMALL] = tolerance
+    control[MOST] = max_iterations
+    control[ITERATIONS] = completed
     control[NORM] = 0.0
 
 
 @serial_entry
-def begin_cpu(control, small, most, made):
-    """Start iterating; small: array of one value."""
-    begin(control, small[0], most, made)
+def begin_cpu(control, tolerance, max_iterations, completed):
+    """Start iterating; tolerance: array of one value."""
+    begin(control, tolerance[0], max_iterations, completed)
 
 
 @entry
-def begin_cuda(control, small, most, made):
+def begin_cuda(control, tolerance, max_iterations, completed):
     """See `begin_cpu`; one thread."""
-    begin(control, small[0], most, made)
+    begin(control, tolerance[0], max_iterations, completed)
 
 
 @cell
@@ -75,12 +75,12 @@ def record(control, norms):
 
 
 @serial_entry
-def judge_cpu(partials, control, norms):
+def check_convergence_cpu(partials, control, norms):
     """Check convergence with the sum of all partial sums, in their order."""
     total = 0.0
     for k in range(partials.shape[0]):
         total += partials[k]
-    judge(control, total)
+    check_convergence(control, total)
     record(control, norms)
 
 
@@ -98,7 +98,7 @@ def add_up(tree, t, threads, value):
 
 
 @cell
-def largest_of(tree, t, threads, value):
+def max_over_block(tree, t, threads, value):
     """Set tree[0] to the maximum over the threads of a block."""
     tree[t] = value
     cuda.syncthreads()
@@ -111,7 +111,7 @@ def largest_of(tree, t, threads, value):
 
 
 @entry
-def judge_cuda(partials, control, norms):
+def check_convergence_cuda(partials, control, norms):
     """See `judge_cpu`; one block with a tree reduction, bitwise reproducible."""
     tree = cuda.shared.array(THREADS, np.float64)
     t = cuda.threadIdx.x
@@ -120,7 +120,7 @@ def judge_cuda(partials, control, norms):
         total += partials[k]
     add_up(tree, t, THREADS, total)
     if t == 0:
-        judge(control, tree[0])
+        check_convergence(control, tree[0])
         record(control, norms)
 
 
@@ -149,11 +149,11 @@ class StopTest:
         self.control = device.zeros((SIZE,), np.float64)
         self.partials = device.zeros((count,), np.float64)
         self.norms = device.zeros((recorded,), np.float64)
-        program = device.program(judge_cuda if device.kind == "cuda" else judge_cpu, "double")
+        program = device.program(check_convergence_cuda if device.kind == "cuda" else check_convergence_cpu, "double")
         self.launch = Launch(program, (self.partials, self.control, self.norms), (1,), (THREADS,))
 
 
-class Judge(Protocol):
+class ConvergenceTest(Protocol):
     """Convergence check: `control` as in `StopTest`, and a launch, or None if the iteration checks itself."""
 
     control: Any
@@ -164,42 +164,42 @@ class Judge(Protocol):
         ...
 
 
-class Iterated(NamedTuple):
+class IterationResult(NamedTuple):
     """Number of iterations and final norm."""
 
     iterations: int
     norm: float
 
 
-class Lead(NamedTuple):
+class Prologue(NamedTuple):
     """Prologue of an iteration in the same graph: constant launches, identified by a name.
 
-    meanwhile : host work that overlaps with a GPU; not called on other devices.
+    overlapped : host work that overlaps with a GPU; not called on other devices.
     """
 
     name: Any
     launches: Sequence[Work]
-    meanwhile: Callable[[], None] | None = None
+    overlapped: Callable[[], None] | None = None
 
 
-NOTHING = Lead("", ())
-START, MORE = "start", "more"  # names of the graphs of the start and of later batches
+NO_PROLOGUE = Prologue("", ())
+START, LATER = "start", "more"  # names of the graphs of the start and of later batches
 
 
-class Until:
+class ConvergenceLoop:
     """Iteration that is repeated until convergence.
 
     Parameters
     ----------
     device : Device
-    test : Judge
+    test : ConvergenceTest
         Convergence check.
     iteration : sequence of launches
         One iteration; it writes `test.partials` at its end.
     start : sequence of launches
         Launches before the first iteration; if given, they also write `test.partials`, and the iteration ends if the
         start has converged.
-    look_every : int
+    iterations_per_check : int
         Number of iterations per graph, between host synchronisations, on a GPU.
     start_counts : bool
         Whether the start counts as an iteration.
@@ -215,10 +215,10 @@ class Until:
     def __init__(
         self,
         device: Device,
-        test: Judge,
+        test: ConvergenceTest,
         iteration: Sequence[Work],
         start: Sequence[Work] = (),
-        look_every: int = 20,
+        iterations_per_check: int = 20,
         start_counts: bool = False,
     ) -> None:
         self._before = -1 if start and not start_counts else 0  # the norm of the start counts one iteration
@@ -228,64 +228,66 @@ class Until:
         self._start, launches = [*start, *last] if start else [], [*iteration, *last]
         self._iteration = launches
         self.launches = [*self._start, *launches]
-        self._round = look_every if device.graphs else 1
-        self._rounds = Rounds(device, lambda phase, size: (launches, size), (self._round,))
+        self._batch = iterations_per_check if device.graphs else 1
+        self._graphs_of_batches = StepGraphs(device, lambda phase, size: (launches, size), (self._batch,))
         self._mail = device.pinned((2, SIZE), np.float64) if device.graphs and device.is_one and not start else None
         self._graphs: dict[Any, Callable[[], None]] = {}
 
-    def unlooked(self, small: Any, most: int, iterations: int) -> list[Work]:
+    def unlooked(self, tolerance: Any, max_iterations: int, iterations: int) -> list[Work]:
         """Return launches of the start and of `iterations` iterations, without host synchronisation.
 
-        small : float64 (1,), on the device
+        tolerance : float64 (1,), on the device
         """
         program = self._device.program(begin_cuda if self._device.kind == "cuda" else begin_cpu, "double")
-        arguments = (self._test.control, small, float(most), float(self._before))
+        arguments = (self._test.control, tolerance, float(max_iterations), float(self._before))
         return [Launch(program, arguments), *self._start, *self._iteration * (iterations - self._counted)]
 
-    def run(self, small: float, most: int, lead: Lead = NOTHING, completed: int = 0) -> Iterated:
-        """Iterate until the norm is at most `small`, after the prologue.
+    def run(
+        self, tolerance: float, max_iterations: int, prologue: Prologue = NO_PROLOGUE, completed: int = 0
+    ) -> IterationResult:
+        """Iterate until the norm is at most `tolerance`, after the prologue.
 
-        completed : iterations that were completed before, which `most` and the result include.
+        completed : iterations that were completed before, which `max_iterations` and the result include.
 
         Raises
         ------
         ConvergenceError
-            If `most` iterations do not reach the tolerance, or the norm is not finite.
+            If `max_iterations` iterations do not reach the tolerance, or the norm is not finite.
         """
         control = np.zeros(SIZE)
-        control[[ITERATING, SMALL, MOST]] = 1.0, small, most
+        control[[ITERATING, SMALL, MOST]] = 1.0, tolerance, max_iterations
         control[ITERATIONS] = completed + self._before
-        found = self._run(control, lead) if self._mail is None else self._run_graphs(self._mail, control, lead)
-        made = Iterated(int(found[ITERATIONS]), float(found[NORM]))
-        if not made.norm <= small:
-            raise ConvergenceError(made.iterations, made.norm, small)
-        return made
+        final = self._run(control, prologue) if self._mail is None else self._run_graphs(self._mail, control, prologue)
+        result = IterationResult(int(final[ITERATIONS]), float(final[NORM]))
+        if not result.norm <= tolerance:
+            raise ConvergenceError(result.iterations, result.norm, tolerance)
+        return result
 
-    def _run(self, control: np.ndarray, lead: Lead) -> np.ndarray:
+    def _run(self, control: np.ndarray, prologue: Prologue) -> np.ndarray:
         """Return the control data after the iterations, with a host check after each batch."""
         device = self._device
         device.fill(self._test.control, control)
-        self._once(lead.name, lead.launches)
+        self._once(prologue.name, prologue.launches)
         self._once(START, self._start)
-        found = device.host(self._test.control)
-        while found[ITERATING] > 0.0 and math.isfinite(found[NORM]):
-            self._rounds.run(0, self._round)
-            found = device.host(self._test.control)
-        return found
+        control_data = device.host(self._test.control)
+        while control_data[ITERATING] > 0.0 and math.isfinite(control_data[NORM]):
+            self._graphs_of_batches.run(0, self._batch)
+            control_data = device.host(self._test.control)
+        return control_data
 
-    def _run_graphs(self, mail: np.ndarray, control: np.ndarray, lead: Lead) -> np.ndarray:
+    def _run_graphs(self, mail: np.ndarray, control: np.ndarray, prologue: Prologue) -> np.ndarray:
         """As `_run`, with one graph for the prologue and the first batch, and another graph for later batches."""
-        device, test, (sent, found) = self._device, self._test, mail
-        turn = [*self._iteration * self._round, device.transfer(found, test.control)]
+        device, test, (sent, received) = self._device, self._test, mail
+        batch = [*self._iteration * self._batch, device.transfer(received, test.control)]
         sent[:] = control
-        self._once(lead.name, [device.transfer(test.control, sent), *lead.launches, *turn])
-        if lead.meanwhile is not None:
-            lead.meanwhile()
+        self._once(prologue.name, [device.transfer(test.control, sent), *prologue.launches, *batch])
+        if prologue.overlapped is not None:
+            prologue.overlapped()
         device.synchronize()
-        while found[ITERATING] > 0.0 and math.isfinite(found[NORM]):
-            self._once(MORE, turn)
+        while received[ITERATING] > 0.0 and math.isfinite(received[NORM]):
+            self._once(LATER, batch)
             device.synchronize()
-        return found.copy()
+        return received.copy()
 
     def _once(self, name: Any, launches: Sequence[Work]) -> None:
         """Run the launches of a name, which are captured once."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from eagre.backend.cells import Cell
 from eagre.errors import InputError
-from eagre.given import own_array
+from eagre.given import array_copy
 from eagre.grid import Grid
 from eagre.series import Series
 
@@ -109,7 +109,7 @@ class Term:
 
 def checked_map(values: Any, grid: Grid, name: str) -> np.ndarray:
     """Return a map of finite values with the shape of the grid."""
-    array = own_array(name, values)
+    array = array_copy(name, values)
     if array.shape != grid.shape:
         raise InputError(
             f"{name} of shape {array.shape}", allowed=f"shape (ny, nx) = {grid.shape}",

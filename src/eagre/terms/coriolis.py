@@ -12,7 +12,7 @@ import numpy as np
 from eagre.backend.cells import Cell, cell
 from eagre.constants import EARTH_ROTATION
 from eagre.errors import InputError
-from eagre.given import given_number
+from eagre.given import real_number
 from eagre.grid import Grid
 from eagre.plausible import check_plausible
 from eagre.terms.base import Quantity, Term
@@ -56,8 +56,8 @@ class Coriolis(Term):
                 problem="The Coriolis term needs either latitude or f.",
             )
         if self.f is not None:
-            check_plausible("coriolis", given_number("f", self.f), "f")
-        if self.latitude is not None and not -90.0 <= given_number("latitude", self.latitude) <= 90.0:
+            check_plausible("coriolis", real_number("f", self.f), "f")
+        if self.latitude is not None and not -90.0 <= real_number("latitude", self.latitude) <= 90.0:
             raise InputError(
                 f"latitude = {self.latitude}",
                 allowed="-90 to 90 degrees north",

@@ -120,8 +120,8 @@ class Moving(Quantity):
         low : position (y, x) of the first point, in cells from the corner.
         """
         nodes, record = self.field.nodes, self.field.in_use(self.slot)
-        m, b = nodes.place(0, self.first_row + low[0], shape[0])
-        n, a = nodes.place(1, low[1], shape[1])
+        m, b = nodes.locate(0, self.first_row + low[0], shape[0])
+        n, a = nodes.locate(1, low[1], shape[1])
         if self.way == "x":
             slope = np.diff(record, axis=1)[:, n]
             return (slope[m] + b[:, None] * (slope[m + 1] - slope[m])) * (self.scale / (nodes.step_x * grid.dx))
@@ -137,8 +137,8 @@ class Moving(Quantity):
         The sum is computed from the weights of the nodes.
         """
         nodes, record = self.field.nodes, self.field.in_use(self.slot)
-        m, b = nodes.place(0, self.first_row + 0.5, grid.ny)
-        n, a = nodes.place(1, 0.5, grid.nx)
+        m, b = nodes.locate(0, self.first_row + 0.5, grid.ny)
+        n, a = nodes.locate(1, 0.5, grid.nx)
         if where is None:
             counts = np.outer(_gathered(np.ones(grid.ny), m, b), _gathered(np.ones(grid.nx), n, a))
         else:

@@ -12,7 +12,7 @@ from typing import Any
 
 from eagre.errors import InputError
 from eagre.layouts.store import Origin, Use
-from eagre.temporary import beside
+from eagre.temporary import temporary_path
 from eagre.tuning.space import identity
 
 
@@ -132,7 +132,7 @@ class Journal:
         """Write the key and the trials that were read, atomically."""
         lines = [self.head, *(asdict(one) for one in self.trials.values())]
         path.parent.mkdir(parents=True, exist_ok=True)
-        with beside(path) as temporary:
+        with temporary_path(path) as temporary:
             temporary.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
             os.replace(temporary, path)
         self._begun = True

@@ -100,14 +100,14 @@ def run_bay(times: np.ndarray, cell: float, step: float | None, device: Any, pre
     case.build(device, precision).advance(1.0)
     model = case.build(device, precision)
     dry = model.field("depth") < WET
-    most, start = np.zeros(model.grid.shape), perf_counter()
+    max_depth, start = np.zeros(model.grid.shape), perf_counter()
 
     def look() -> None:
-        np.maximum(most, model.field("depth"), out=most)
+        np.maximum(max_depth, model.field("depth"), out=max_depth)
 
     gauges = surface_at(model, case.gauges.on(model.grid), times, look)
     seconds = perf_counter() - start
-    return Bay(gauges, float((dry & (most > WET)).sum()) * model.grid.cell_area, model.steps, seconds)
+    return Bay(gauges, float((dry & (max_depth > WET)).sum()) * model.grid.cell_area, model.steps, seconds)
 
 
 def demo_bay(run: Run) -> Iterator[Check]:

@@ -38,8 +38,8 @@ def adi_model(run: Run, grid: Grid, bed: Any, time_step: float, **options: Any) 
 def model_of(run: Run, case: WaterCase, courant: float) -> ShallowWaterADI:
     """Return the model for a ready-made case between walls, at a Courant number of its maximum depth."""
     step = courant * case.grid.dx / math.sqrt(GRAVITY * float(case.initial.depth.max()))
-    depth, least = case.initial.depth, 1e-6
-    over = np.where(depth > least, 1.0 / np.maximum(depth, least), 0.0)
+    depth, threshold = case.initial.depth, 1e-6
+    over = np.where(depth > threshold, 1.0 / np.maximum(depth, threshold), 0.0)
     water: dict[str, Any] = {"depth": depth, "manning": case.manning}
     water |= {"velocity_x": case.initial.discharge_x * over, "velocity_y": case.initial.discharge_y * over}
     return adi_model(run, case.grid, case.bed_elevation, step, **water)
@@ -73,8 +73,8 @@ def lake_at_rest(run: Run) -> Iterator[Check]:
     bed = np.random.default_rng(3).uniform(-20.0, 2.0, grid.shape_of("corner"))
     model = adi_model(run, grid, bed, 20.0, surface_elevation=0.0, manning=1 / 32)
     model.advance(20_000.0)
-    largest = max(float(np.abs(model.field(f"discharge_{a}")).max()) for a in "xy")
-    yield Check("max |p|, |q| [m2 s-1]", largest, REST[run.precision], detail="1000 steps")
+    max_value = max(float(np.abs(model.field(f"discharge_{a}")).max()) for a in "xy")
+    yield Check("max |p|, |q| [m2 s-1]", max_value, REST[run.precision], detail="1000 steps")
 
 
 def pool(run: Run) -> Iterator[Check]:
@@ -139,8 +139,8 @@ def wind_set_up(run: Run) -> Iterator[Check]:
     model = adi_model(run, grid, -depth, 30.0, surface_elevation=0.0, manning=0.5, sources=wind)
     model.advance(3.0 * 86400.0)
     z = model.field("surface_elevation")[2].astype(float)
-    found = (z[-1] - z[0]) / (grid.x[-1] - grid.x[0])
-    yield Check("|slope / exact - 1|", abs(found / slope - 1.0), 0.01)
+    computed = (z[-1] - z[0]) / (grid.x[-1] - grid.x[0])
+    yield Check("|slope / exact - 1|", abs(computed / slope - 1.0), 0.01)
 
 
 def dam_break(run: Run, low: float) -> Iterator[Check]:
@@ -156,14 +156,14 @@ def dam_break(run: Run, low: float) -> Iterator[Check]:
         model = model_of(run, case, 0.2)
         model.advance(case.end_time)
         assert case.exact is not None
-        exact, found = case.exact(case.end_time).depth, water_of(model).depth
-        errors.append(relative_norms(found, exact).l1)
+        exact, computed = case.exact(case.end_time).depth, water_of(model).depth
+        errors.append(relative_norms(computed, exact).l1)
     two_cells = 2.0 * float(exact.max()) / float(exact[1].sum())
     detail = f"{case.grid.nx} cells, {model.steps} steps"
     yield Check("relative L1 error of h", errors[-1], two_cells, detail=detail)
     yield Check("order of the error", observed_orders(errors)[-1], 0.5, True, "100 to 200 cells")
     bed = case.bed_centre[1]
-    run.picture(draw_profile, run.name, case.grid.x, {run.precision: found[1] + bed}, exact[1] + bed)
+    run.picture(draw_profile, run.name, case.grid.x, {run.precision: computed[1] + bed}, exact[1] + bed)
 
 
 def parabolic_bowl(run: Run, shift: float = 250.0, courant: float = 0.5) -> Iterator[Check]:
@@ -177,12 +177,12 @@ def parabolic_bowl(run: Run, shift: float = 250.0, courant: float = 0.5) -> Iter
     model.advance(case.end_time)
     assert case.exact is not None
     error = relative_norms(water_of(model).depth, case.exact(case.end_time).depth).l1
-    found = model.diagnostics()
-    lowest = -found["min_depth"] / found["max_depth"]
+    diagnostics = model.diagnostics()
+    lowest = -diagnostics["min_depth"] / diagnostics["max_depth"]
     gentle = shift <= 250.0
     half_cell = 8.0 * case.grid.dx / (3.0 * math.pi * 2500.0) if gentle else None
     yield Check("relative L1 error of h", error, half_cell, detail=f"{model.steps} steps")
-    yield Check("relative change of mass", abs(found["volume_error"]), MASS[run.precision])
+    yield Check("relative change of mass", abs(diagnostics["volume_error"]), MASS[run.precision])
     yield Check("largest negative depth / depth", lowest, 0.1 if gentle else None)
 
 

@@ -52,12 +52,12 @@ def geostrophic_adjustment(run: Run) -> Iterator[Check]:
         step, turning = end * 15.0 / n / 11.0, (Coriolis(f=f),)
         model = adi_model(run, grid, -depth, step, surface_elevation=z, momentum_advection="off", sources=turning)
         model.advance(end)
-        found = model.field("surface_elevation")
-        errors.append(float(np.abs(found - exact).max()) / height)
+        computed = model.field("surface_elevation")
+        errors.append(float(np.abs(computed - exact).max()) / height)
     detail = f"{n} x {n} cells, {model.steps} steps"
     yield Check("max |error| / height of the hump", errors[-1], 0.01, detail=detail)
     yield Check("order of the surface", observed_orders(errors)[-1], 1.85, True, "40 to 80 cells per side")
-    curves = {"start": z[n // 2], "12 h": found[n // 2]}
+    curves = {"start": z[n // 2], "12 h": computed[n // 2]}
     run.picture(draw_profile, "A hump on a rotating sea after 12 h", grid.x, curves, exact[n // 2])
 
 

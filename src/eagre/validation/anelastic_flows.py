@@ -75,10 +75,10 @@ def current(run: Run, spacing: float) -> Iterator[Check]:
     """The density current of Straka et al. (1993) after 900 s, against another model of the same equations."""
     model = density_current(spacing, **run.options)
     model.advance(900.0)
-    place, lowest = CURRENTS[spacing]
-    found = float(model.field("theta_perturbation").min())
-    yield Check("front, m from the other program", abs(front(model) - place), 150.0, detail=f"{spacing:g} m")
-    yield Check("lowest theta', K from it", abs(found - lowest), 0.3, detail=f"{found:.2f} K")
+    position, lowest = CURRENTS[spacing]
+    computed = float(model.field("theta_perturbation").min())
+    yield Check("front, m from the other program", abs(front(model) - position), 150.0, detail=f"{spacing:g} m")
+    yield Check("lowest theta', K from it", abs(computed - lowest), 0.3, detail=f"{computed:.2f} K")
 
 
 def turbulence(run: Run) -> Iterator[Check]:
@@ -86,8 +86,8 @@ def turbulence(run: Run) -> Iterator[Check]:
     model = decaying_turbulence(63, "solenoidal", time_step=0.02, tolerance=1e-7, **run.options)
     for time, (energy, turning) in TURBULENCE.items():
         model.advance(time)
-        found = model.diagnostics()["mean_kinetic_energy"]
-        yield Check(f"mean kinetic energy at {time:g} s, relative", abs(found / energy - 1.0), 1e-3)
+        computed = model.diagnostics()["mean_kinetic_energy"]
+        yield Check(f"mean kinetic energy at {time:g} s, relative", abs(computed / energy - 1.0), 1e-3)
         yield Check(f"mean enstrophy at {time:g} s, relative", abs(enstrophy(model.engine) / turning - 1.0), 5e-3)
 
 
@@ -112,8 +112,8 @@ def transition(run: Run) -> Iterator[Check]:
         for time in times:
             model.advance(float(time))
             energies.append(model.diagnostics()["mean_kinetic_energy"])
-        found = dict(zip(times.tolist(), energies, strict=True))
-        missed.append(max(abs(found[time] - energy) for time, energy in SPECTRAL.items()) / energies[0])
+        computed = dict(zip(times.tolist(), energies, strict=True))
+        missed.append(max(abs(computed[time] - energy) for time, energy in SPECTRAL.items()) / energies[0])
     losses = -np.gradient(energies, times)
     yield Check("mean energy, maximum difference / initial energy", missed[-1], 0.08, detail="64 points, to 10 s")
     yield Check("mean energy, difference at 64 points / at 32 points", missed[-1] / missed[0], 0.8)

@@ -26,9 +26,9 @@ def hill_wave(hill: float, run: Run) -> AnelasticFlow:
     return mountain_wave(HALF_WIDTH, hill, 200, 51, 40.0, **options, **run.options)
 
 
-def apart(found: Array, exact: Array) -> float:
+def apart(computed: Array, exact: Array) -> float:
     """Return the root mean square of the difference relative to that of the second field."""
-    return float(np.sqrt(np.mean((found - exact) ** 2) / np.mean(exact**2)))
+    return float(np.sqrt(np.mean((computed - exact) ** 2) / np.mean(exact**2)))
 
 
 def steady_wave(run: Run) -> Iterator[Check]:
@@ -48,9 +48,9 @@ def steady_wave(run: Run) -> Iterator[Check]:
     for name, size in (("exact", 1.0), ("linear", 1e-3)):
         wave = LongWave(size * ground, grid.nx * grid.dx, WIND, FREQUENCY)
         _, along, up = wave.displacement(x, z if name == "exact" else z - ground)
-        w, u = (WIND * part[:, near] / size for part in (along, -up))
-        found = (model.field(one)[:, 0, near].astype(float) for one in "wu")
-        (w_found, u_found), u = found, u - u.mean(1, keepdims=True)
+        w, u = (WIND * amplitude[:, near] / size for amplitude in (along, -up))
+        computed = (model.field(one)[:, 0, near].astype(float) for one in "wu")
+        (w_found, u_found), u = computed, u - u.mean(1, keepdims=True)
         u_found = u_found - u_found.mean(1, keepdims=True)
         missed[name] = apart(w_found[inside], w[inside]), apart(u_found[inside], u[inside])
     yield Check("w, relative error", missed["exact"][0], 0.2, detail="1 km x 400 m, 20 half widths")
@@ -80,15 +80,17 @@ def stresses(rate: Array, spacing: float) -> Array:
     weight = np.ones(rate.size)
     weight[[0, -1]] = 0.5
     faces = np.append(np.cumsum((weight * rate * spacing)[::-1])[::-1], 0.0)  # faces below each level
-    found = 0.5 * (faces[1:] + faces[:-1])
-    found[0], found[-1] = faces[0], 0.0
-    return found
+    computed = 0.5 * (faces[1:] + faces[:-1])
+    computed[0], computed[-1] = faces[0], 0.0
+    return computed
 
 
-def balanced(model: AnelasticFlow, air: Mapping[str, Array], change: tuple[Array, Array]) -> tuple[Array, Array]:
+def balanced(model: AnelasticFlow, statistics: Mapping[str, Array], change: tuple[Array, Array]) -> tuple[Array, Array]:
     """Return the momentum fluxes, m2 s-2, that balance the mean wind and its tendency: f (v - v_g) and -f (u - u_g)."""
     f, spacing = model.setup.coriolis, model.setup.spacing[0]
-    return stresses(change[0] - f * air["v"], spacing), stresses(change[1] + f * (air["u"] - 10.0), spacing)
+    return stresses(change[0] - f * statistics["v"], spacing), stresses(
+        change[1] + f * (statistics["u"] - 10.0), spacing
+    )
 
 
 def neutral_layer(run: Run) -> Iterator[Check]:
@@ -99,17 +101,17 @@ def neutral_layer(run: Run) -> Iterator[Check]:
     """
     model = neutral_boundary_layer(24, **run.options)
     model.advance(SPIN_UP)
-    before = [model.field(name).astype(float).mean((1, 2)) for name in "uv"]
+    mean_before = [model.field(name).astype(float).mean((1, 2)) for name in "uv"]
     profiles = model.profiles(5)
     model.advance(END)
-    air = profiles.take(END)
-    after = (model.field(name).astype(float).mean((1, 2)) for name in "uv")
-    change = [(one - other) / (END - SPIN_UP) for one, other in zip(after, before, strict=True)]
-    wanted = balanced(model, air, (change[0], change[1]))
-    friction = math.sqrt(math.hypot(air["subgrid_flux_u_w"][0], air["subgrid_flux_v_w"][0]))
-    found = [air[f"covariance_{name}_w"] + air[f"subgrid_flux_{name}_w"] for name in "uv"]
-    missed = np.hypot(found[0] - wanted[0], found[1] - wanted[1]) / friction**2
-    speed, height = np.hypot(air["u"], air["v"]), model.levels.height
+    statistics = profiles.take(END)
+    mean_after = (model.field(name).astype(float).mean((1, 2)) for name in "uv")
+    change = [(one - other) / (END - SPIN_UP) for one, other in zip(mean_after, mean_before, strict=True)]
+    expected = balanced(model, statistics, (change[0], change[1]))
+    friction = math.sqrt(math.hypot(statistics["subgrid_flux_u_w"][0], statistics["subgrid_flux_v_w"][0]))
+    computed = [statistics[f"covariance_{name}_w"] + statistics[f"subgrid_flux_{name}_w"] for name in "uv"]
+    missed = np.hypot(computed[0] - expected[0], computed[1] - expected[1]) / friction**2
+    speed, height = np.hypot(statistics["u"], statistics["v"]), model.levels.height
     law = friction / VON_KARMAN * np.log(height[1:3] / 0.1)
     yield Check(
         "surface drag, deviation from the momentum balance / u*^2", float(missed[0]), 0.01, detail="24 x 24 x 25"
@@ -132,28 +134,30 @@ def convection(run: Run) -> Iterator[Check]:
     subgrid, is compared with the heat balance from the third level on; below it the covariance at points differs from
     advection.
     """
-    model, given = convective_boundary_layer(32, **run.options), 0.1
+    model, heat_flux = convective_boundary_layer(32, **run.options), 0.1
     lapse, heights, spacing = 300.0 * 1e-4 / GRAVITY, [], model.setup.spacing[0]
     for time in range(3900, 5401, 300):
         model.advance(float(time))
         w, theta = (model.field(name).astype(float) for name in ("w", "theta_perturbation"))
         if time == 3900:
-            before, profiles = theta.mean((1, 2)), model.profiles(5)
+            theta_before, profiles = theta.mean((1, 2)), model.profiles(5)
         flux = (w * (theta - theta.mean((1, 2), keepdims=True))).mean((1, 2))
         heights.append(model.levels.height[flux.argmin()])
-    ratio = float(np.mean(np.array(heights) / np.sqrt(2.0 * given * np.arange(3900, 5401, 300) / lapse)))
-    air = profiles.take(5400.0)
-    kept = stresses((theta.mean((1, 2)) - before) / 1500.0, spacing)
-    wanted = given - (kept[0] - kept)
-    missed = np.abs(air["covariance_w_theta"] + air["subgrid_flux_w_theta"] - wanted)
+    ratio = float(np.mean(np.array(heights) / np.sqrt(2.0 * heat_flux * np.arange(3900, 5401, 300) / lapse)))
+    statistics = profiles.take(5400.0)
+    storage = stresses((theta.mean((1, 2)) - theta_before) / 1500.0, spacing)
+    expected = heat_flux - (storage[0] - storage)
+    missed = np.abs(statistics["covariance_w_theta"] + statistics["subgrid_flux_w_theta"] - expected)
     inside = (model.levels.height > 100.0) & (model.levels.height < 1100.0)
-    scale = (GRAVITY / 300.0 * given * float(np.mean(heights))) ** (2.0 / 3.0)
-    variance = float(air["variance_w"].max()) / scale
+    scale = (GRAVITY / 300.0 * heat_flux * float(np.mean(heights))) ** (2.0 / 3.0)
+    variance = float(statistics["variance_w"].max()) / scale
     yield Check(
         "height / encroachment height, deviation from sqrt(1.4)",
         abs(ratio - math.sqrt(1.4)),
         0.1,
         detail=f"{ratio:.3f}",
     )
-    yield Check("heat flux, deviation from the heat balance / surface flux", float(missed[inside].max()) / given, 0.05)
+    yield Check(
+        "heat flux, deviation from the heat balance / surface flux", float(missed[inside].max()) / heat_flux, 0.05
+    )
     yield Check("maximum variance of w / w*^2", variance, 0.27, at_least=True)

@@ -35,9 +35,9 @@ def benchmark_start(run: Run) -> Iterator[Check]:
     for points, expected in BENCHMARK_START.items():
         model = gyre(run, points, **SCHEME)
         model.advance(1e-3)
-        found = model.diagnostics()
+        diagnostics = model.diagnostics()
         names = ("max_streamfunction", "energy", "enstrophy")
-        apart = max(abs(found[name] / value - 1.0) for name, value in zip(names, expected, strict=True))
+        apart = max(abs(diagnostics[name] / value - 1.0) for name, value in zip(names, expected, strict=True))
         yield Check("difference from the reference", apart, 1e-5, detail=f"{points} points")
 
 
@@ -64,15 +64,15 @@ def figure(run: Run) -> Iterator[Check]:
     points, reynolds, end, step = (1025, 10.0, TEN_YEARS, 5e-7) if large else (257, 10.0 / 64.0, 0.02, 2e-6)
     model = gyre(run, points, reynolds=reynolds, time_step=step, **SCHEME)
     model.advance(end)
-    found = model.diagnostics()
+    diagnostics = model.diagnostics()
     title = f"Re = {reynolds:.4g}, t = {end:g}, {points} points"
     run.picture(draw_flow, title, model.field("streamfunction"), model.grid, "psi")
-    psi_max = found["max_streamfunction"]
+    psi_max = diagnostics["max_streamfunction"]
     detail = f"{points} points, {model.steps} steps"
     yield Check("psi_max (bleichrodt2011: close to 4)", abs(psi_max - 3.9), 0.1, detail=detail)
     yield Check("psi_max", psi_max, detail=detail)
-    yield Check("energy", found["energy"], detail=detail)
-    yield Check("enstrophy", found["enstrophy"], detail=detail)
+    yield Check("energy", diagnostics["energy"], detail=detail)
+    yield Check("enstrophy", diagnostics["enstrophy"], detail=detail)
     if large:
         yield Check("psi_max - 3.8687 (reference, AB3)", abs(psi_max - 3.8687), 5e-3)
 
@@ -81,8 +81,8 @@ def coarse(run: Run) -> Iterator[Check]:
     """Divergence in the source: under-resolved boundary layers give a far too strong circulation."""
     model = gyre(run, 33, time_step=5e-7, **SCHEME)
     model.advance(0.02)
-    found = model.diagnostics()["max_streamfunction"]
-    yield Check("psi_max (resolved: about 4)", found, 5.0, True, detail="33 points")
+    computed = model.diagnostics()["max_streamfunction"]
+    yield Check("psi_max (resolved: about 4)", computed, 5.0, True, detail="33 points")
 
 
 def coarse_ten_years(run: Run) -> Iterator[Check]:
@@ -90,11 +90,11 @@ def coarse_ten_years(run: Run) -> Iterator[Check]:
     for points, expected in COARSE_TEN_YEARS.items():
         model = gyre(run, points, time_step=5e-7, **SCHEME)
         model.advance(TEN_YEARS)
-        found = model.diagnostics()["max_streamfunction"]
+        computed = model.diagnostics()["max_streamfunction"]
         detail = f"{points} points, {model.steps} steps"
-        yield Check("psi_max (resolved: about 4)", found, 5.0, True, detail=detail)
+        yield Check("psi_max (resolved: about 4)", computed, 5.0, True, detail=detail)
         quantity = f"psi_max - {expected:g} (reference), relative"
-        yield Check(quantity, abs(found / expected - 1.0), 2e-3, detail=detail)
+        yield Check(quantity, abs(computed / expected - 1.0), 2e-3, detail=detail)
 
 
 def eddies(run: Run) -> Iterator[Check]:

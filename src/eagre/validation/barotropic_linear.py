@@ -36,10 +36,10 @@ def munk(run: Run) -> Iterator[Check]:
     errors, heights, apart = [], [], 0.0
     for points in MUNK:
         h = math.pi / (points - 1)
-        pace = (
+        steps = (
             {"time_step": reynolds * h**2 / 16} if points == 33 else {"time_step": 1e-3, "viscosity_scheme": "implicit"}
         )
-        model = gyre(run, points, reynolds=reynolds, alpha=alpha, beta=beta, **pace)
+        model = gyre(run, points, reynolds=reynolds, alpha=alpha, beta=beta, **steps)
         model.advance(3.0)
         psi, sine = model.field("streamfunction"), np.sin(2.0 * model.grid.y)[:, None]
         discrete = munk_profile_discrete(points - 1, alpha, beta, 1.0 / reynolds) * sine
@@ -49,10 +49,10 @@ def munk(run: Run) -> Iterator[Check]:
         heights.append(float(exact.max()) * beta / alpha)
     yield Check("difference from the discrete solution", apart, 1e-10, detail=f"points {tuple(MUNK)}")
     yield Check("order of convergence to the exact gyre", observed_orders(errors)[-1], 1.9, True)
-    for (points, (error, height)), found, high in zip(MUNK.items(), errors, heights, strict=True):
+    for (points, (error, height)), computed, high in zip(MUNK.items(), errors, heights, strict=True):
         detail = f"{points} points"
         quantity = f"relative Linf error - {error:g} (reference), relative"
-        yield Check(quantity, abs(found / error - 1.0), 5e-3, detail=detail)
+        yield Check(quantity, abs(computed / error - 1.0), 5e-3, detail=detail)
         quantity = f"psi_max beta / alpha of the exact gyre on the grid - {height:g} (reference)"
         yield Check(quantity, abs(high - height), 6e-4, detail=detail)
 

@@ -43,8 +43,8 @@ def conservation(run: Run) -> Iterator[Check]:
         last = model.diagnostics()
         for name, values in changes.items():
             values.append(abs(last[name] - first[name]) / first[name])
-    for name, found in changes.items():
-        yield Check(f"order in dt of the change of {name}", observed_orders(found)[-1], 2.7, True)
+    for name, computed in changes.items():
+        yield Check(f"order in dt of the change of {name}", observed_orders(computed)[-1], 2.7, True)
     yield Check("relative change of energy, 400 steps", changes["energy"][-1], 1e-4)
 
 
@@ -72,15 +72,15 @@ def symmetry(run: Run) -> Iterator[Check]:
 
 def restart(run: Run) -> Iterator[Check]:
     """A repeated run, and an interrupted and restarted run, are bitwise identical to the first."""
-    whole, again, cut, on = (gyre(run, 65, walls="no-slip") for _ in range(4))
+    whole, again, shortened, on = (gyre(run, 65, walls="no-slip") for _ in range(4))
     for model in (whole, again):
         model.advance(2.01e-5)
-    cut.advance(7e-6)
-    on.restore(cut.state())
+    shortened.advance(7e-6)
+    on.restore(shortened.state())
     on.advance(2.01e-5)
     for other, what in ((again, "a repeated run"), (on, "a restarted run")):
-        found = other.state()
-        differs = sum(not np.array_equal(v, found[k], equal_nan=True) for k, v in whole.state().items())
+        state = other.state()
+        differs = sum(not np.array_equal(v, state[k], equal_nan=True) for k, v in whole.state().items())
         yield Check(f"arrays that differ in {what}", float(differs), 0.0)
 
 

@@ -44,8 +44,8 @@ def whalin(run: Run) -> Iterator[Check]:
         time_step=period / steps, tolerance=1e-4, **run.options,
     )  # fmt: skip
     points = {f"{i}": (x, 3.048) for i, x in enumerate(grid.x)}
-    found = surface_at(model, points, 40.0 + np.arange(5 * steps) * (period / steps))
-    amplitudes = harmonics(np.column_stack(list(found.values())), 5, 3)
+    computed = surface_at(model, points, 40.0 + np.arange(5 * steps) * (period / steps))
+    amplitudes = harmonics(np.column_stack(list(computed.values())), 5, 3)
     inside, table = (grid.x > 5.0) & (grid.x < 30.0), read_table(WHALIN)
     known = None if table is None else table[:, 1:].T
     for n, limit in enumerate(WHALIN_SPREAD):
@@ -59,25 +59,27 @@ def whalin(run: Run) -> Iterator[Check]:
 
 def whalin_periods(run: Run) -> Iterator[Check]:
     """T 1 s and 3 s, 19.5 and 6.8 mm: incident amplitude, and maxima of three harmonics behind the shoal."""
-    for period, height, layers, ahead in ((1.0, 0.039, 9, 5.0), (3.0, 0.0136, 7, 9.0)):
-        steps, length = 50, 30.0 + 2.0 * ahead
-        grid = Grid.from_points(round(length / 0.125) + 1, 25, length, 3.048, x0=-ahead)
+    for period, height, layers, margin in ((1.0, 0.039, 9, 5.0), (3.0, 0.0136, 7, 9.0)):
+        steps, length = 50, 30.0 + 2.0 * margin
+        grid = Grid.from_points(round(length / 0.125) + 1, 25, length, 3.048, x0=-margin)
         wave = StreamFunctionWave.over_still_water(height, 0.4572, period=period, stokes_current=0.0)
-        zones = [RelaxationZone("west", ahead, period, wave, ramp=5.0), RelaxationZone("east", ahead, period)]
+        zones = [RelaxationZone("west", margin, period, wave, ramp=5.0), RelaxationZone("east", margin, period)]
         model = PotentialWaves(
             grid, wave_tanks.whalin_depth(*grid.mesh()), relaxation_zones=zones, vertical_points=layers,
             time_step=period / steps, tolerance=1e-4, **run.options,
         )  # fmt: skip
         points = {f"{i}": (x, 3.048) for i, x in enumerate(grid.x)}
-        found = surface_at(model, points, 45.0 + np.arange(5 * steps) * (period / steps))
-        amplitudes = 1e3 * harmonics(np.column_stack(list(found.values())), 5, 3)
-        flat, behind = (grid.x > 0.5) & (grid.x < 6.0), (grid.x > 16.0) & (grid.x < 29.0)
-        own = 1e3 * harmonics(wave.elevation(0.0, 0.0, np.arange(steps) * (period / steps))[:, None], 1, 1)[0, 0]
-        apart = float(np.abs(amplitudes[0][flat].mean() / own - 1.0))
+        computed = surface_at(model, points, 45.0 + np.arange(5 * steps) * (period / steps))
+        amplitudes = 1e3 * harmonics(np.column_stack(list(computed.values())), 5, 3)
+        flat, downwave = (grid.x > 0.5) & (grid.x < 6.0), (grid.x > 16.0) & (grid.x < 29.0)
+        incident = 1e3 * harmonics(wave.elevation(0.0, 0.0, np.arange(steps) * (period / steps))[:, None], 1, 1)[0, 0]
+        apart = float(np.abs(amplitudes[0][flat].mean() / incident - 1.0))
         yield Check(f"T {period:g} s, mean harmonic 1 before the slope, relative error", apart, 0.02)
-        told = ", ".join(f"{high:.2f}" for high in amplitudes[:, behind].max(axis=1))
-        where = f"maximum harmonics 1 to 3 behind the slope, {told} mm; {grid.nx} x {grid.ny} x {layers} points"
-        yield Check(f"T {period:g} s, maximum harmonic 2, mm", float(amplitudes[1][behind].max()), detail=where)
+        harmonic_list = ", ".join(f"{high:.2f}" for high in amplitudes[:, downwave].max(axis=1))
+        where = (
+            f"maximum harmonics 1 to 3 behind the slope, {harmonic_list} mm; {grid.nx} x {grid.ny} x {layers} points"
+        )
+        yield Check(f"T {period:g} s, maximum harmonic 2, mm", float(amplitudes[1][downwave].max()), detail=where)
 
 
 # -- the bar --------------------------------------------------------------------------------------
@@ -114,14 +116,14 @@ def bar(run: Run) -> Iterator[Check]:
 
 def bar_checks(series: np.ndarray, table: np.ndarray | None) -> Iterator[Check]:
     """Return the checks of elevations at the gauges over ten periods, (1000, 9), m; table : reference or None."""
-    before, last = (harmonics(part, 5, 4) for part in np.split(series, 2))
+    first, last = (harmonics(window, 5, 4) for window in np.split(series, 2))
     known = None if table is None else harmonics(table[:500, 1:], 5, 4)
     for n, spread in enumerate(BAR_SPREAD):
-        own = float(np.abs(last[n] - before[n]).max())
+        change = float(np.abs(last[n] - first[n]).max())
         if known is not None:
             apart = np.abs(last[n] - known[n])
-            where = f"at {GAUGES[int(np.argmax(apart))]:g} m; windows of this run differ by {1e3 * own:.2g} mm"
-            limit = 1e3 * (spread + own)
+            where = f"at {GAUGES[int(np.argmax(apart))]:g} m; windows of this run differ by {1e3 * change:.2g} mm"
+            limit = 1e3 * (spread + change)
             yield Check(f"harmonic {n + 1}, maximum difference, mm", 1e3 * float(apart.max()), limit, detail=where)
         highest = GAUGES[int(np.argmax(last[n]))]
         yield Check(f"harmonic {n + 1}, maximum, mm", 1e3 * float(last[n].max()), detail=f"at {highest:g} m")
@@ -153,11 +155,11 @@ def berkhoff(run: Run) -> Iterator[Check]:
         np.maximum(high, eta, out=high)
         np.minimum(low, eta, out=low)
     ratio, grid = (high - low) / 0.0464, model.grid
-    behind = ratio[:, (grid.x > 0.0) & (grid.x < 10.0)]
-    j, i = np.unravel_index(int(np.argmax(behind)), behind.shape)
+    downwave = ratio[:, (grid.x > 0.0) & (grid.x < 10.0)]
+    j, i = np.unravel_index(int(np.argmax(downwave)), downwave.shape)
     x = grid.x[(grid.x > 0.0) & (grid.x < 10.0)][i]
     yield Check(
-        "maximum wave height behind the shoal / 0.0464 m", float(behind.max()), detail="257 x 129 x 5 points, order 4"
+        "maximum wave height behind the shoal / 0.0464 m", float(downwave.max()), detail="257 x 129 x 5 points, order 4"
     )
     yield Check("distance of the maximum from the centre of the shoal, m", float(x), detail=f"y = {grid.y[j]:.3g} m")
 

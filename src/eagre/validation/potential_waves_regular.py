@@ -61,18 +61,18 @@ def curved_bed_errors(n: int, layers: int, order: int, along: str) -> tuple[floa
     side = math.sqrt(2.0) if both else 1.0
     spacing = {"x": (1.0, 1.0 / n), "y": (1.0 / n, 1.0)}.get(along, (side / n, side / n))
     vertical, device = Vertical(layers, order), select("cpu")
-    place = np.arange(n) * (side / n)
-    x = {"x": place[None], "y": place[:, None]}.get(along, (place[None] + place[:, None]) / math.sqrt(2.0))
+    position = np.arange(n) * (side / n)
+    x = {"x": position[None], "y": position[:, None]}.get(along, (position[None] + position[:, None]) / math.sqrt(2.0))
     h, eta = flow.depth(x), 0.03 * np.cos(flow.k * x) + 0.01 * np.sin(2.0 * flow.k * x)
     problem = LaplaceProblem(h, spacing, vertical, (along != "x", along != "y"), device, "double", max_iterations=200)
     surface = flow.potential(x, eta)
     device.fill(problem.fields, np.stack([eta, surface]))
     problem.solve(1e-13)
     z = vertical.sigma[:-1, None, None] * (h + eta) - h
-    found, known = device.host(problem.psi)[:-1] + surface, flow.potential(x, z)
+    computed, known = device.host(problem.psi)[:-1] + surface, flow.potential(x, z)
     w, exact = device.host(problem.w)[0], flow.upward(x, eta)
     return float(np.abs(w - exact).max() / np.abs(exact).max()), float(
-        np.abs(found - known).max() / np.abs(known).max()
+        np.abs(computed - known).max() / np.abs(known).max()
     )
 
 
@@ -83,8 +83,8 @@ def manufactured(run: Run) -> Iterator[Check]:
         errors = np.array([curved_bed_errors(n, n // 4 + 1, order, along) for n in sizes])
         bed = f"bed curved along {along}, {sizes[0]} and {sizes[1]} columns"
         for m, what in enumerate(("w~", "Phi")):
-            found = observed_orders(errors[:, m].tolist())[-1]
-            yield Check(f"order of {what} at order {order}, {bed}", found, order - 0.5, True)
+            computed = observed_orders(errors[:, m].tolist())[-1]
+            yield Check(f"order of {what} at order {order}, {bed}", computed, order - 0.5, True)
             yield Check(f"largest relative error of {what} at order {order}, {bed}", errors[-1, m])
 
 
@@ -148,12 +148,12 @@ def travelling(
     model.advance(periods * wave.period)
     eta = np.asarray(model.field("surface_elevation"), np.float64)[0]
     modes, first = np.fft.rfft(eta), np.fft.rfft(start)
-    behind = float(np.angle(modes[1] / first[1])) / (2.0 * math.pi * periods)
-    turned = np.fft.irfft(modes * np.exp(-1j * np.arange(modes.size) * np.angle(modes[1] / first[1])), points)
+    phase_lag = float(np.angle(modes[1] / first[1])) / (2.0 * math.pi * periods)
+    shifted = np.fft.irfft(modes * np.exp(-1j * np.arange(modes.size) * np.angle(modes[1] / first[1])), points)
     detail = f"H/L {wave.height / wave.length:.3g}, {points} points, {periods} periods"
-    found = abs(behind), float(np.abs(turned - start).max()) / wave.height, abs(energy_of(model) / energy - 1.0)
+    errors = abs(phase_lag), float(np.abs(shifted - start).max()) / wave.height, abs(energy_of(model) / energy - 1.0)
     names = "celerity, relative error", "shape, largest error / H", "energy, relative change"
-    for name, value, limit in zip(names, found, limits, strict=True):
+    for name, value, limit in zip(names, errors, limits, strict=True):
         yield Check(name, value, limit, detail=detail)
 
 
@@ -189,11 +189,11 @@ def nonlinear_standing(run: Run) -> Iterator[Check]:
         time_step=STANDING_PERIOD / 100.0, tolerance=1e-5 if run.precision == "single" else 1e-7, **run.options,
     )  # fmt: skip
     energy = energy_of(model)
-    for periods, wall, middle in STANDING_KNOWN:
+    for periods, wall, mid_value in STANDING_KNOWN:
         if periods:
             model.advance(periods * STANDING_PERIOD)
-        found = np.asarray(model.field("surface_elevation"), np.float64)[0]
-        apart = max(abs(found[0] - wall), abs(found[-1] - middle))
+        computed = np.asarray(model.field("surface_elevation"), np.float64)[0]
+        apart = max(abs(computed[0] - wall), abs(computed[-1] - mid_value))
         yield Check(
             f"elevation after {periods:g} periods, largest difference, m", apart, 2e-6, detail="33 points, 13 layers"
         )
@@ -223,11 +223,13 @@ def zones(run: Run) -> Iterator[Check]:
     """Waves of 2 s generated in the west and absorbed in the east of a flume: reflection, and generated height."""
     for height, limit in ((0.01, 0.02), (0.06, 0.02)):
         wave = StreamFunctionWave.over_still_water(height, 0.45, period=2.0, stokes_current=0.0)
-        made = [RelaxationZone("west", 4.0, 2.0, wave, ramp=4.0), RelaxationZone("east", 7.0, 2.0)]
-        model = flume(run, wave, 28.0, 281, made, 0.04)
-        places = {f"{x:g} m": (x, 0.0) for x in (10.0, 10.6, 11.5)}
-        found = np.array(list(surface_at(model, places, 40.0 + 0.04 * np.arange(200)).values()))
-        apart = separate_reflection(found, np.array([10.0, 10.6, 11.5]), 0.04, depth=0.45, band=(0.4, 0.6), taper=0.0)
+        zones_of_run = [RelaxationZone("west", 4.0, 2.0, wave, ramp=4.0), RelaxationZone("east", 7.0, 2.0)]
+        model = flume(run, wave, 28.0, 281, zones_of_run, 0.04)
+        positions = {f"{x:g} m": (x, 0.0) for x in (10.0, 10.6, 11.5)}
+        computed = np.array(list(surface_at(model, positions, 40.0 + 0.04 * np.arange(200)).values()))
+        apart = separate_reflection(
+            computed, np.array([10.0, 10.6, 11.5]), 0.04, depth=0.45, band=(0.4, 0.6), taper=0.0
+        )
         first = 2.0 * float(np.abs(wave.elevation_coefficients[0]))
         yield Check(f"reflection of the zone, H {height:g} m", apart.coefficient, limit, detail="281 points")
         yield Check(
@@ -240,13 +242,13 @@ def zones(run: Run) -> Iterator[Check]:
 def group(run: Run) -> Iterator[Check]:
     """A focused group of linear waves meets at its focal point and time."""
     waves = FocusedGroup(Jonswap(0.1, 1.6), 0.45, crest_height=0.004, x=9.0, t=24.0, band=(0.35, 1.2), count=120)
-    made = [RelaxationZone("west", 4.0, 1.6, waves, ramp=2.0), RelaxationZone("east", 8.0, 2.0)]
-    model = flume(run, waves, 24.0, 481, made, 0.04)
+    zones_of_run = [RelaxationZone("west", 4.0, 1.6, waves, ramp=2.0), RelaxationZone("east", 8.0, 2.0)]
+    model = flume(run, waves, 24.0, 481, zones_of_run, 0.04)
     times = 20.0 + 0.04 * np.arange(200)
-    found = surface_at(model, {"focus": (9.0, 0.0)}, times)["focus"]
+    computed = surface_at(model, {"focus": (9.0, 0.0)}, times)["focus"]
     exact = np.asarray(waves.elevation(9.0, 0.0, times))
-    yield Check("largest difference / crest", float(np.abs(found - exact).max()) / 0.004, 0.05, detail="481 points")
-    yield Check("time of the crest, error, s", abs(float(times[np.argmax(found)]) - 24.0), 0.041)
+    yield Check("largest difference / crest", float(np.abs(computed - exact).max()) / 0.004, 0.05, detail="481 points")
+    yield Check("time of the crest, error, s", abs(float(times[np.argmax(computed)]) - 24.0), 0.041)
 
 
 REGULAR: dict[str, Validation] = {

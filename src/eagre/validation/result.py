@@ -60,8 +60,8 @@ class Result:
 
     def row(self) -> tuple[str, ...]:
         """Return strings for the columns `COLUMNS`."""
-        verdict = "" if self.limit is None and self.passed else ("yes" if self.passed else "NO")
-        return (self.case, self.precision, self.quantity, f"{self.value:.4g}", self.limit_text, verdict, self.detail)
+        status = "" if self.limit is None and self.passed else ("yes" if self.passed else "NO")
+        return (self.case, self.precision, self.quantity, f"{self.value:.4g}", self.limit_text, status, self.detail)
 
 
 def write_report(folder: Path, results: Sequence[Result], title: str, plots: Sequence[Path] = ()) -> list[Path]:

@@ -22,8 +22,8 @@ PROFILE_ORDER = 1.8
 def lake_at_rest(run: Run, make: Callable[[], WaterCase]) -> Iterator[Check]:
     """Maximum spurious discharge in a lake at rest."""
     end = run_case(make(), **run.options)
-    largest = float(np.hypot(end.water.discharge_x, end.water.discharge_y).max())
-    yield Check("max |hu| [m2 s-1]", largest, REST_LIMIT[run.precision], detail=end.detail)
+    max_value = float(np.hypot(end.water.discharge_x, end.water.discharge_y).max())
+    yield Check("max |hu| [m2 s-1]", max_value, REST_LIMIT[run.precision], detail=end.detail)
 
 
 def profile_case(

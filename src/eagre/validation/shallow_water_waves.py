@@ -23,12 +23,12 @@ FINE = "rk2, fine grid"
 def smooth_order(run: Run, make: Callable[[int], WaterCase]) -> Iterator[Check]:
     """Observed orders of both time schemes for a smooth solution; second order is required of RK2 only."""
     errors: dict[str, list[float]] = {}
-    for scheme, least in (("rk2", SECOND_ORDER), ("euler", FIRST_ORDER)):
+    for scheme, min_order in (("rk2", SECOND_ORDER), ("euler", FIRST_ORDER)):
         study = convergence_study(make, CELLS, scheme=scheme, **run.options)
         errors[f"h, {scheme}"], errors[f"q, {scheme}"] = study.depth_errors, study.discharge_errors
         last = study.outcomes[-1]
-        yield Check(f"{scheme}: order of h", study.depth_orders[-1], least, True, f"n = {CELLS}")
-        yield Check(f"{scheme}: order of q", study.discharge_orders[-1], least, True)
+        yield Check(f"{scheme}: order of h", study.depth_orders[-1], min_order, True, f"n = {CELLS}")
+        yield Check(f"{scheme}: order of q", study.discharge_orders[-1], min_order, True)
         yield Check(f"{scheme}: relative L1 error of h", last.depth.l1, detail=last.detail)
         yield Check(f"{scheme}: relative L1 error of q", last.discharge.l1, detail=last.detail)
     run.picture(draw_convergence, f"{run.name}, {run.precision}", CELLS, errors)

@@ -9,7 +9,7 @@ import numpy as np
 
 from eagre.constants import WATER_DENSITY
 from eagre.errors import InputError
-from eagre.given import own_array
+from eagre.given import array_copy
 from eagre.waves.checked import number, positive
 from eagre.waves.steady import Array, Field
 
@@ -70,7 +70,7 @@ def morison_force(
     """
     from scipy.integrate import simpson  # slow import, deferred until needed
 
-    z, u, rate = own_array("z", z), own_array("velocity", velocity), own_array("acceleration", acceleration)
+    z, u, rate = array_copy("z", z), array_copy("velocity", velocity), array_copy("acceleration", acceleration)
     area, width = 0.25 * math.pi * positive("diameter", diameter, "m") ** 2, 0.5 * diameter
     density = positive("density", density, "kg/m3", WATER_DENSITY)
     coefficients = number("drag_coefficient", drag_coefficient), number("inertia_coefficient", inertia_coefficient)

@@ -8,7 +8,7 @@ import numpy as np
 
 from eagre.constants import GRAVITY, WATER_DENSITY
 from eagre.errors import InputError
-from eagre.given import own_array
+from eagre.given import array_copy
 from eagre.waves.airy import surface_level
 from eagre.waves.checked import positive
 from eagre.waves.dispersion import wave_number
@@ -63,7 +63,7 @@ class LinearWaves:
         self.gravity = positive("gravity", gravity, "m s-2", GRAVITY)
         inputs = {"amplitude": amplitude, "angular_frequency": angular_frequency}
         inputs |= {"direction": direction, "phase": phase}
-        arrays = {name: own_array(name, value) for name, value in inputs.items()}
+        arrays = {name: array_copy(name, value) for name, value in inputs.items()}
         try:
             shaped = np.broadcast_arrays(*(np.atleast_1d(array) for array in arrays.values()))
         except ValueError:

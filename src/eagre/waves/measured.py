@@ -8,7 +8,7 @@ import numpy as np
 
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
-from eagre.given import own_array
+from eagre.given import array_copy
 from eagre.waves.checked import number
 from eagre.waves.linear import LinearWaves
 from eagre.waves.steady import Array, Field
@@ -85,7 +85,7 @@ def checked_record(times: Field, surface: Field) -> tuple[Array, Array, float]:
     InputError
         If the arrays differ in shape, are shorter than 4, not finite, or the times are not evenly spaced.
     """
-    t, eta = own_array("times", times), own_array("surface", surface)
+    t, eta = array_copy("times", times), array_copy("surface", surface)
     if t.ndim != 1 or t.shape != eta.shape or t.size < 4 or not (np.isfinite(t) & np.isfinite(eta)).all():
         raise InputError(
             f"times of shape {t.shape} and a surface of shape {eta.shape}",

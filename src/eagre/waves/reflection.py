@@ -9,7 +9,7 @@ import numpy as np
 
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
-from eagre.given import own_array
+from eagre.given import array_copy
 from eagre.waves.checked import positive
 from eagre.waves.dispersion import wave_number
 from eagre.waves.measured import tapering
@@ -143,7 +143,7 @@ def separable(wave_number: Array, positions: Array) -> np.ndarray:
 
 def _checked(surfaces: Field, positions: Field) -> tuple[Array, Array]:
     """Return the records, (m, n), and positions, (m,)."""
-    eta, x = own_array("surfaces", surfaces), own_array("positions", positions)
+    eta, x = array_copy("surfaces", surfaces), array_copy("positions", positions)
     if eta.ndim != 2 or x.shape != eta.shape[:1] or x.size < 2 or np.unique(x).size < x.size:
         raise InputError(
             f"surfaces of shape {eta.shape} and positions of shape {x.shape}",

@@ -10,7 +10,7 @@ import numpy as np
 
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
-from eagre.given import own_array
+from eagre.given import array_copy
 from eagre.waves.checked import positive
 from eagre.waves.dispersion import wave_number
 from eagre.waves.spectrum_units import density_factor, frequency_factor
@@ -167,7 +167,7 @@ class TabulatedSpectrum(Spectrum):
     values: Array
 
     def __post_init__(self) -> None:
-        frequency, values = checked_frequencies(self.frequency), own_array("values", self.values)
+        frequency, values = checked_frequencies(self.frequency), array_copy("values", self.values)
         if values.shape != frequency.shape or not (np.isfinite(values) & (values >= 0.0)).all() or not values.any():
             raise InputError(
                 f"values of shape {values.shape} from {np.min(values, initial=0.0):g}",
@@ -206,7 +206,7 @@ class TabulatedSpectrum(Spectrum):
 
 def checked_frequencies(values: Field) -> Array:
     """Return frequencies, Hz, as an increasing array, >= 0; reject others."""
-    frequency = own_array("frequency", values)
+    frequency = array_copy("frequency", values)
     allowed = "at least two increasing numbers >= 0, Hz"
     if frequency.ndim != 1 or frequency.size < 2 or not np.isfinite(frequency).all():
         raise InputError(f"frequencies of shape {frequency.shape}", allowed=allowed)

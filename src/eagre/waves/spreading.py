@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eagre.errors import InputError
-from eagre.given import own_array
+from eagre.given import array_copy
 from eagre.waves.angles import wrapped
 from eagre.waves.checked import exactly_one, positive
 from eagre.waves.spectra import Spectrum, checked_frequencies
@@ -111,7 +111,7 @@ class DirectionalSpectrum(Spectrum):
 
     def __init__(self, frequency: Field, direction: Field, values: Field) -> None:
         self.frequency = checked_frequencies(frequency)
-        angles, table = wrapped(own_array("direction", direction)), own_array("values", values)
+        angles, table = wrapped(array_copy("direction", direction)), array_copy("values", values)
         order = np.argsort(angles)
         self.direction = angles[order]
         if self.direction.size < 3 or (np.diff(self.direction) <= 1e-9).any():

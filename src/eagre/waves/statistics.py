@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eagre.errors import InputError
-from eagre.given import own_array
+from eagre.given import array_copy
 from eagre.waves.checked import positive, whole
 from eagre.waves.spectra import TabulatedSpectrum
 from eagre.waves.steady import Array, Field
@@ -148,7 +148,7 @@ def power_spectrum(surface: Field, interval: float, *, segment: int | None = Non
 
 def checked_surface(surface: Field) -> Array:
     """Return a record as an array of at least 8 finite numbers, (n,)."""
-    eta = own_array("surface", surface)
+    eta = array_copy("surface", surface)
     if eta.ndim != 1 or eta.size < 8 or not np.isfinite(eta).all():
         raise InputError(f"a surface of shape {eta.shape}", allowed="finite numbers, (n,), 8 or more")
     return eta

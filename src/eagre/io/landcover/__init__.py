@@ -53,22 +53,22 @@ def read_class_table(table: str | Path) -> dict[int, float]:
             fix="class,n,name",
             problem=f"The columns of the table {name} are not valid.",
         )
-    found: dict[int, float] = {}
+    values: dict[int, float] = {}
     for row, (number, line) in zip(held, lines[1:], strict=False):
         try:
             code, value = int(row["class"]), float((row["n"] or "").replace(comma, "."))
         except (TypeError, ValueError):
             code, value = 0, math.nan
-        if not 0.0 < value < math.inf or code in found:
-            wrong = f"a second line of class {code}" if code in found and value > 0 else f"{line[:60]!r}"
+        if not 0.0 < value < math.inf or code in values:
+            wrong = f"a second line of class {code}" if code in values and value > 0 else f"{line[:60]!r}"
             raise InputError(
                 f"{name}, line {number}: {wrong}",
                 allowed="one line per class, with n > 0",
                 fix="10,0.1,trees",
                 problem=f"Line {number} of the table {name} is not valid.",
             )
-        found[code] = value
-    return found
+        values[code] = value
+    return values
 
 
 def values_of_classes(raster: Dem, table: Mapping[int, float], name: str) -> Dem:
@@ -79,7 +79,7 @@ def values_of_classes(raster: Dem, table: Mapping[int, float], name: str) -> Dem
     InputError
         If a class is not in the table, with its code and its number of cells.
     """
-    codes, place, counts = np.unique(raster.elevation, return_inverse=True, return_counts=True)
+    codes, inverse, counts = np.unique(raster.elevation, return_inverse=True, return_counts=True)
     missing = [(code, count) for code, count in zip(codes, counts, strict=True) if code == code and code not in table]
     if missing:
         code, count = max(missing, key=lambda one: one[1])
@@ -91,4 +91,4 @@ def values_of_classes(raster: Dem, table: Mapping[int, float], name: str) -> Dem
             problem=f"The table {name} has no class {code:g}.",
         )
     values = np.array([table.get(code, np.nan) if code == code else np.nan for code in codes.tolist()])
-    return replace(raster, elevation=values[place.reshape(raster.elevation.shape)], units="s m-1/3")
+    return replace(raster, elevation=values[inverse.reshape(raster.elevation.shape)], units="s m-1/3")

@@ -12,7 +12,7 @@ from eagre.backend.warp import thread
 from eagre.models.anelastic.kernels import PERIODIC, Extrapolation, mass_flux, outer_face, profile_at, upward_mass_flux
 from eagre.models.anelastic.pace import ALONG_X, ALONG_Y, ALONG_Z
 from eagre.solvers.gcr.fused_cuda import BLOCK, LANES, ROWS, block_number, level
-from eagre.stepping.until import largest_of
+from eagre.stepping.until import max_over_block
 
 
 @cell
@@ -149,7 +149,7 @@ def faces_cuda(wind_n, wind_nm1, h, stretch, numbers, kinds, planes, rows, v1, v
             if rows[0] <= j and j < rows[1]:
                 max_outflow = max(max_outflow, leaving / density)
             up_low, up = up, up_high
-    largest_of(tree, thread(), BLOCK, float(max_outflow))
+    max_over_block(tree, thread(), BLOCK, float(max_outflow))
     if thread() == 0:
         partial_maxima[block_number()] = tree[0]
 
@@ -184,6 +184,6 @@ def outflow_cuda(v1, v2, v3, h, planes, rows, partial_maxima):
             leaving += leaving_by(v2[k, j, i], v2[k, np.uint32(j + np.uint32(1)), i])
             max_outflow = max(max_outflow, leaving / profile_at(h, k, j, i))
             below = above
-    largest_of(tree, thread(), BLOCK, float(max_outflow))
+    max_over_block(tree, thread(), BLOCK, float(max_outflow))
     if thread() == 0:
         partial_maxima[block_number()] = tree[0]

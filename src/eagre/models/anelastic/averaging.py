@@ -12,7 +12,7 @@ from eagre.fields import Variable
 from eagre.kernels.averages import Quantities, quantity, speed_of
 from eagre.models.anelastic.setup import Setup
 from eagre.models.anelastic.slices import axes_of
-from eagre.stepping.averages import Asked, TimeStatistics, asked_of, words_of
+from eagre.stepping.averages import StatisticsPlan, TimeStatistics, statistics_array_count, statistics_plan_of
 from eagre.stepping.averaging import SteppedAverages
 from eagre.stepping.mapped import RunMaps
 
@@ -25,31 +25,31 @@ SOURCES = {"wind_speed": ("u", "v"), "theta_perturbation": ("theta",)}
 
 def requested_statistics(
     time_statistics: TimeStatistics | None, variables: Sequence[Variable], scalars: Sequence[str], count: int
-) -> Asked | None:
+) -> StatisticsPlan | None:
     """Return the requested statistics, checked against the variables and scalars of the model on `count` levels."""
     known = {one.name: one for one in variables}
     possible = [name for name in (*WIND_AND_HEAT, *scalars) if name in known]
-    return asked_of(time_statistics, known, possible, count=count)
+    return statistics_plan_of(time_statistics, known, possible, count=count)
 
 
-def levels_of(requested: Asked, count: int) -> np.ndarray:
+def levels_of(requested: StatisticsPlan, count: int) -> np.ndarray:
     """Return the indices of the stored levels, of `count` levels."""
     return np.arange(count) if requested.levels is None else np.array(requested.levels)
 
 
-def stored_fields(requested: Asked | None, precision: str, count: int) -> int:
+def stored_fields(requested: StatisticsPlan | None, precision: str, count: int) -> int:
     """Return the memory of the statistics on a device, in fields of `count` levels in the precision of the run."""
     if requested is None:
         return 0
-    return math.ceil(words_of(requested, precision) * levels_of(requested, count).size / count)
+    return math.ceil(statistics_array_count(requested, precision) * levels_of(requested, count).size / count)
 
 
-def sources_of(requested: Asked) -> list[str]:
+def sources_of(requested: StatisticsPlan) -> list[str]:
     """Return the state fields that the statistics read."""
     return list(dict.fromkeys(one for name in requested.planes.quantities for one in SOURCES.get(name, (name,))))
 
 
-def quantities_of(requested: Asked) -> Quantities:
+def quantities_of(requested: StatisticsPlan) -> Quantities:
     """Return point functions of the requested quantities, from the fields of `sources_of` and the levels."""
     sources = sources_of(requested)
     fields = ", ".join([*(f"field_{n}" for n in range(len(sources))), "levels"])
@@ -67,7 +67,7 @@ class PointAverages(SteppedAverages):
     """Time statistics at all points, or on selected levels, from a start time, s."""
 
     def __init__(self, engine: Any, time: float) -> None:
-        requested: Asked | None = engine.setup.time_statistics
+        requested: StatisticsPlan | None = engine.setup.time_statistics
         if requested is None:
             super().__init__(engine, Quantities("", {}))
             return

@@ -19,7 +19,7 @@ from eagre.models.anelastic.stability import EITHER, LIMIT, SAFETY_FACTOR, first
 from eagre.models.anelastic.stages import Stages
 from eagre.models.anelastic.step import Steps
 from eagre.models.anelastic.step_bands import DistributedSteps, devices_of
-from eagre.several import Banded, SeveralDevices
+from eagre.several import DeviceMesh, DistributedArray
 
 COUNTS = ("steps", "iterations", "dt_min", "dt_max", "courant", "divergence")
 COMPONENTS = ("u", "v", "w")
@@ -144,8 +144,8 @@ class Engine:
     def strongest_mixing(self) -> tuple[tuple[int, int, int], float]:
         """Return the point (k, j, i) of the maximum decay rate by the closure in the last step, and K there, m2/s."""
         fields = [subdomain.tendencies.diffusion.mixing for subdomain in self.subdomains]
-        is_group = isinstance(self.device, SeveralDevices)
-        field = self.device.host(Banded(fields, self.setup.shape, -2) if is_group else fields[0])
+        is_group = isinstance(self.device, DeviceMesh)
+        field = self.device.host(DistributedArray(fields, self.setup.shape, -2) if is_group else fields[0])
         rates = (self.setup.viscosity + field.astype(np.float64)) * stiffness_of(self.metric)
         k, j, i = (int(n) for n in np.unravel_index(int(np.argmax(rates)), rates.shape))
         return (k, j, i), float(field[k, j, i])
@@ -287,15 +287,17 @@ class Engine:
 
     def plane(self, array: Any, axis: int, n: int) -> np.ndarray:
         """Return a host copy of plane n of a field, normal to an axis (of z, y, x), float64."""
-        if isinstance(self.device, SeveralDevices):
+        if isinstance(self.device, DeviceMesh):
             return self.device.plane(array, axis, n).astype(np.float64)
         return self.device.host(array[(slice(None),) * axis + (n,)]).astype(np.float64)
 
     def values_at(self, array: Any, *indices: np.ndarray) -> np.ndarray:
         """Return values of a field at points (k, j, i) on the host."""
-        if not isinstance(array, Banded):
+        if not isinstance(array, DistributedArray):
             return self.device.sample(array[None], *indices)[0]
-        return self.device.sample(Banded([values[None] for values in array.parts], (1, *array.shape), -2), *indices)[0]
+        return self.device.sample(
+            DistributedArray([values[None] for values in array.parts], (1, *array.shape), -2), *indices
+        )[0]
 
     def state(self) -> dict[str, np.ndarray]:
         """Return host copies of the state for a bitwise identical restart, except the time."""

@@ -14,7 +14,7 @@ from eagre.backend.group import Group
 from eagre.checks import checked_number, one_of
 from eagre.decomposition import check_memory_of_each, equal_parts
 from eagre.errors import InputError, MemoryNeededError
-from eagre.given import of_type, own_array
+from eagre.given import array_copy, of_type
 from eagre.grid import Grid, Levels
 from eagre.models.anelastic.setup import Setup
 from eagre.plausible import check_plausible
@@ -87,7 +87,7 @@ def checked_levels(levels: Any, top_height: float | None, terrain_height: Any, g
         top = checked_number("top_height", top, 1e-6, 1e9)
         heights = np.arange(count) * (top / (count if periodic else max(count - 1, 1)))
     else:
-        heights = own_array("levels", levels)
+        heights = array_copy("levels", levels)
         if top_height is not None:
             raise InputError(
                 "levels as heights and top_height",
@@ -106,7 +106,7 @@ def checked_levels(levels: Any, top_height: float | None, terrain_height: Any, g
 
 def _over_terrain(heights: np.ndarray, terrain_height: Any, grid: Grid) -> Levels:
     """Return terrain-following levels; heights : above flat terrain, m; terrain_height : a number or (ny, nx), m."""
-    hill = own_array("terrain_height", terrain_height)
+    hill = array_copy("terrain_height", terrain_height)
     hill = np.full(grid.shape, float(hill)) if hill.ndim == 0 else hill
     if hill.shape != grid.shape or not np.isfinite(hill).all():
         raise InputError(
@@ -146,7 +146,7 @@ def _checked_count(levels: Any) -> int:
 
 def checked_volume(name: str, value: Any, shape: tuple[int, int, int]) -> np.ndarray:
     """Return a number, profile (nz, 1, 1) or field (nz, ny, nx) as a field of finite numbers, float64."""
-    array = own_array(name, value)
+    array = array_copy(name, value)
     try:
         field = np.array(np.broadcast_to(array, shape))
     except ValueError:
@@ -200,7 +200,7 @@ def checked_top_sponge(top_sponge: Any, heights: np.ndarray) -> np.ndarray:
         rate = checked_number("rate of the top_sponge", top_sponge[1], 0.0, 1e3)
         fraction = np.clip((heights - heights[-1]) / thickness + 1.0, 0.0, 1.0)
         return rate * np.sin(0.5 * np.pi * fraction) ** 2
-    rates = own_array("top_sponge", top_sponge)
+    rates = array_copy("top_sponge", top_sponge)
     if rates.shape != heights.shape or not (np.isfinite(rates) & (rates >= 0.0)).all():
         raise InputError(
             "this top_sponge",

@@ -15,8 +15,8 @@ import numpy as np
 from eagre.backend.cells import cuda, entry
 from eagre.backend.device import Launch
 from eagre.models.anelastic.step import Steps
-from eagre.stepping.rounds import Rounds
-from eagre.stepping.until import ITERATIONS, NORM, SMALL, THREADS, largest_of
+from eagre.stepping.rounds import StepGraphs
+from eagre.stepping.until import ITERATIONS, NORM, SMALL, THREADS, max_over_block
 
 COURANT = 0  # Courant number of the last step
 MAX_COURANT = 1  # maximum Courant number of the batch
@@ -58,7 +58,7 @@ def accumulate_record_cuda(courant_maxima, mixing, dt, control, record):
         maximum = max(maximum, courant_maxima[m])
     for m in range(t, mixing.shape[0], THREADS):
         maximum = max(maximum, float(mixing[m]) * dt[0])
-    largest_of(tree, t, THREADS, maximum)
+    max_over_block(tree, t, THREADS, maximum)
     if t == 0:
         record[COURANT] = tree[0]
         record[MAX_COURANT] = max(record[MAX_COURANT], tree[0])
@@ -90,7 +90,7 @@ class StepBatches:
         self._record = self._device.zeros((RECORD_SIZE,), np.float64)
         self._copies: dict[str, Any] = {}
         self._previous_steps = (0.0, (0.0, 0.0))
-        self._graphs: dict[tuple[int, int], Rounds] = {}
+        self._graphs: dict[tuple[int, int], StepGraphs] = {}
         self.iterations = 1
 
     def run(self, dt: float, times: Sequence[float]) -> StepRecord:
@@ -119,13 +119,13 @@ class StepBatches:
         self._steps.set_out(dt, time)
         self._steps.projection.set_out(dt)
 
-    def _bound(self) -> Rounds:
+    def _bound(self) -> StepGraphs:
         """Return graphs of steps with the allowed number of iterations."""
         key = (self._steps.projection.bound, self.iterations)
         if key not in self._graphs:
             launches = self._launches(self.iterations)
             sizes = GRAPH_SIZES if len(launches) < MAX_GRAPH_LAUNCHES else GRAPH_SIZES[-1:]
-            self._graphs = {key: Rounds(self._device, lambda phase, size: (launches, size), sizes)}
+            self._graphs = {key: StepGraphs(self._device, lambda phase, size: (launches, size), sizes)}
         return self._graphs[key]
 
     def roll_back(self) -> None:

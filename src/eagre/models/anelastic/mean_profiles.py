@@ -24,14 +24,14 @@ from eagre.backend.device import Work
 from eagre.checks import checked_number
 from eagre.errors import InputError
 from eagre.fields import Variable
-from eagre.given import own_array
+from eagre.given import array_copy
 from eagre.models.anelastic import average_cells as cells
 from eagre.models.anelastic.average_cells import CARRIED, WIND, Columns, Winds
 from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.metric import plane_weights
 from eagre.models.anelastic.profile_names import BUDGET, MEANS, THETA, WINDS, of_closure, of_scalar
 from eagre.models.anelastic.subgrid import SubgridFluxes
-from eagre.several import Banded, SeveralDevices
+from eagre.several import DeviceMesh, DistributedArray
 
 Array = np.ndarray
 EVERY = 10
@@ -182,7 +182,7 @@ class MeanProfiles:
     def _sampling(self) -> Callable[[], None]:
         """Return a function that runs a sample; the host adds the sums of several devices in row order."""
         device, means, (sums, first, second, last) = self._engine.device, len(self._rows.means), self._launches()
-        if not isinstance(device, SeveralDevices):
+        if not isinstance(device, DeviceMesh):
             return device.repeated([*first, *second, *last], 1)
 
         def sample() -> None:
@@ -242,12 +242,12 @@ class MeanProfiles:
 
     def _each(self, launches: list[list[Work]]) -> list[Any]:
         """Return the launches of all devices as one stage; for a single device, the launches."""
-        return [launches] if isinstance(self._engine.device, SeveralDevices) else list(launches[0])
+        return [launches] if isinstance(self._engine.device, DeviceMesh) else list(launches[0])
 
     def _joined(self, fields: list[Any]) -> Any:
         """Return a field of all devices."""
-        is_group = isinstance(self._engine.device, SeveralDevices)
-        return Banded(fields, self._engine.setup.shape, -2) if is_group else fields[0]
+        is_group = isinstance(self._engine.device, DeviceMesh)
+        return DistributedArray(fields, self._engine.setup.shape, -2) if is_group else fields[0]
 
     def _over(self, cell: Cell, region: tuple[int, ...], *arguments: Any) -> Any:
         """Return a loop over a region, or for several devices a stage of loops over their parts."""
@@ -338,7 +338,7 @@ def _heights(engine: Engine, heights: Any) -> tuple[Array, bool]:
     lowest, top = 0.0 if levels.terrain_height is None else float(levels.terrain_height.min()), float(levels.height[-1])
     if heights is None:
         return levels.height[levels.height >= lowest], levels.terrain_height is not None
-    values = own_array("heights", heights)
+    values = array_copy("heights", heights)
     if values.ndim != 1 or not values.size or not np.isfinite(values).all() or not (np.diff(values) > 0.0).all():
         raise InputError(
             "these heights of profiles",
@@ -366,7 +366,7 @@ def _columns(engine: Engine, heights: Array, interpolated: bool) -> tuple[Column
     fraction = np.array([(plane * (ground <= z)).sum() for z in heights]) / plane.sum()
     planes = (ground, 1.0 / (1.0 - ground / levels.height[-1])) if interpolated else (np.zeros((1, 1)),) * 2
     put = device.field if interpolated else device.array
-    weights = device.own_rows(y) if isinstance(device, SeveralDevices) else device.array(y)
+    weights = device.distributed_rows(y) if isinstance(device, DeviceMesh) else device.array(y)
     arrays = device.array(heights), device.array(levels.height), put(planes[0]), put(planes[1])
     return Columns(*arrays, weights, device.array(x)), fraction
 

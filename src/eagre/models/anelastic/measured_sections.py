@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from eagre.config.maps import AveragesSection
-from eagre.config.places import named, own_names
+from eagre.config.places import check_unique_names, named
 from eagre.config.problems import Key
 from eagre.config.section import Section
 from eagre.config.sections import MeasuredSection
@@ -134,7 +134,9 @@ class ProbeSection(Section):
     )
 
 
-Points = Annotated[list[ProbeSection], named(ProbeSection, {"x": 1600.0, "z": [10.0, 40.0]}), AfterValidator(own_names)]
+Points = Annotated[
+    list[ProbeSection], named(ProbeSection, {"x": 1600.0, "z": [10.0, 40.0]}), AfterValidator(check_unique_names)
+]
 
 
 class ProbesSection(MeasuredSection):

@@ -257,7 +257,7 @@ class AnelasticFlow(BaseModel):
             then holds the last good state.
         """
         stepper = self._stepper
-        advance(stepper, stepper.keeper, until, max_steps, look_steps=CHECK_INTERVAL)
+        advance(stepper, stepper.checkpoint, until, max_steps, check_interval=CHECK_INTERVAL)
 
     def steps_without_checks(self, count: int) -> Callable[[], None]:
         """A function that makes `count` steps and looks at none: for timing."""
@@ -314,7 +314,7 @@ class AnelasticFlow(BaseModel):
         statistics = MeanProfiles(self._engine, self.time, every, heights)
         self._profile_options = (statistics.every, None if heights is None else statistics.heights)
         self._stepper.profiles = statistics
-        self._stepper.keeper.forget()
+        self._stepper.checkpoint.forget()
         return statistics
 
     @property
@@ -368,7 +368,7 @@ class AnelasticFlow(BaseModel):
         self._stepper.restore(restored.state)
         self._engine.steps.begin_tendencies(restored.begun, self.time)
         self._restart_notes = restored.notes
-        self._stepper.keeper.forget()
+        self._stepper.checkpoint.forget()
 
     # -- summary ------------------------------------------------------------------------------------
 

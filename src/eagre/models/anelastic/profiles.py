@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from eagre.errors import InputError
-from eagre.given import own_array
+from eagre.given import array_copy
 
 Array = np.ndarray
 
@@ -111,7 +111,7 @@ class TableProfile:
     name: str = "a profile"
 
     def __post_init__(self) -> None:
-        heights, values = own_array(f"heights of {self.name}", self.heights), own_array(self.name, self.values)
+        heights, values = array_copy(f"heights of {self.name}", self.heights), array_copy(self.name, self.values)
         if heights.ndim != 1 or heights.shape != values.shape or heights.size < 2:
             raise InputError(
                 f"{self.name} of shape {values.shape} at heights of shape {heights.shape}",

@@ -37,7 +37,7 @@ from eagre.models.anelastic.stars import FlatKernels, is_separable, stencil_of
 from eagre.models.anelastic.sweeps import Sweeps
 from eagre.solvers.gcr.fused import FusedIteration
 from eagre.solvers.gcr.iteration import GcrIteration, ResidualTest, Weights
-from eagre.stepping.until import Until, is_iterating
+from eagre.stepping.until import ConvergenceLoop, is_iterating
 
 METHODS = ("auto", "direct", "gcr")
 PRECONDITIONERS = ("auto", "fft", "line-jacobi", "richardson", "chebyshev", "none")
@@ -270,7 +270,7 @@ class Projection:
         options = num_directions, 1 if self._preconditioner in ("auto", "fft") else 4, gcr_test
         self._until = GcrIteration(*known, first, apply, precondition, weights, *options).until
 
-    def _direct_solution(self, begin: Work, test: ResidualTest, judged: list[Work]) -> Until:
+    def _direct_solution(self, begin: Work, test: ResidualTest, judged: list[Work]) -> ConvergenceLoop:
         """Return launches of phi = -P^-1 r, repeated to the tolerance; begin: r of phi = 0; judged: r and its test.
 
         The solution starts from phi = 0: a first guess would require a residual and an addition.
@@ -279,7 +279,7 @@ class Projection:
         spectral = self._spectral(-1.0)
         again = [*self._flat(self._r, self._b, spectral), adds, *judged]
         first = [begin, *self._flat(self._r, self.phi, spectral), *judged]
-        return Until(self._device, test, again, first, look_every=1, start_counts=True)
+        return ConvergenceLoop(self._device, test, again, first, iterations_per_check=1, start_counts=True)
 
     def _flat_kernels(self) -> tuple[FlatKernels | None, ResidualTest]:
         """Return the GPU kernels for flat terrain, and the convergence test."""

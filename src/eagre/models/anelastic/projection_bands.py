@@ -24,10 +24,10 @@ from eagre.models.anelastic.projection import Projected, add, stretch
 from eagre.models.anelastic.spectral_bands import DistributedSpectral
 from eagre.models.anelastic.stages import Fields, Stages
 from eagre.models.anelastic.stars import FlatKernels, is_separable
-from eagre.several import Banded, SeveralDevices
+from eagre.several import DeviceMesh, DistributedArray
 from eagre.solvers.gcr.bands import DistributedGcr, DistributedResidualTest
 from eagre.solvers.gcr.iteration import Weights
-from eagre.stepping.until import Until
+from eagre.stepping.until import ConvergenceLoop
 
 MAX_ITERATIONS = 500  # maximum number of iterations
 
@@ -43,7 +43,7 @@ class DistributedProjection:
 
     Parameters
     ----------
-    devices : SeveralDevices
+    devices : DeviceMesh
     precision : str
     metric : Metric
         Metric of the global grid.
@@ -67,7 +67,7 @@ class DistributedProjection:
     older = None
 
     def __init__(
-        self, devices: SeveralDevices, precision: str, metric: Metric, density: np.ndarray, stages: Sequence[Stages],
+        self, devices: DeviceMesh, precision: str, metric: Metric, density: np.ndarray, stages: Sequence[Stages],
         metrics: Sequence[Metric], fields: Fields, tolerance: float,
     ) -> None:  # fmt: skip
         self._devices, self._precision, self.metric, self._density = devices, precision, metric, density
@@ -183,7 +183,7 @@ class DistributedProjection:
         ranks = enumerate(devices.devices)
         return [FlatKernels(one, self._precision, operators[rank], devices.inside(rank)) for rank, one in ranks]
 
-    def _direct_solution(self) -> Until:
+    def _direct_solution(self) -> ConvergenceLoop:
         """Return the direct solution; kernels for flat terrain test interior rows only, r is arbitrary on halo rows."""
         devices, r, spectral = self._devices, self._r, self._spectral
         blocks = [one.tiles.blocks for one in self._flat] or None
@@ -193,7 +193,7 @@ class DistributedProjection:
         adds = self._loop(add, self.phi, self._b, test.control)
         again: list[Any] = [*spectral.launches(r, self._b), adds, *judged]
         begin: list[Any] = [self._each(self._begun), *clear, *spectral.launches(r, self.phi)]
-        return Until(devices, test, again, [*begin, *judged], look_every=1, start_counts=True)
+        return ConvergenceLoop(devices, test, again, [*begin, *judged], iterations_per_check=1, start_counts=True)
 
     def _axes(self) -> Any:
         return zip(self.metric.shape, self.metric.sides, strict=True)
@@ -226,11 +226,11 @@ class DistributedProjection:
         arguments = self._provisional(rank), self._r.parts[rank]
         return self._flat[rank].divergence(*arguments) if self._flat else self._operators[rank].start(*arguments)
 
-    def _apply(self, q: Banded, out: Banded) -> list[Stage]:
+    def _apply(self, q: DistributedArray, out: DistributedArray) -> list[Stage]:
         applied = self._each(lambda rank: self._operators[rank].apply(q.parts[rank], out.parts[rank]))
         return [applied, self._cleared(out)]
 
-    def _precondition(self, r: Banded, q: Banded) -> list[Stage]:
+    def _precondition(self, r: DistributedArray, q: DistributedArray) -> list[Stage]:
         if not self._by_point:
             return self._spectral.launches(r, q)
         weighed = self._each(lambda rank: self._operators[rank].weighed(r.parts[rank], self._b.parts[rank]))
@@ -244,7 +244,7 @@ class DistributedProjection:
         """Return a stage of a loop over all points of the devices."""
         return self._devices.over(self._devices.loop(one, self._precision), self.metric.shape, arguments)
 
-    def _cleared(self, a: Banded) -> Stage:
+    def _cleared(self, a: DistributedArray) -> Stage:
         """Return a stage that sets `a` to 0 on halo rows."""
         (nz, _, nx), stage = self.metric.shape, []
         for rank, (device, array) in enumerate(zip(self._devices.devices, a.parts, strict=True)):

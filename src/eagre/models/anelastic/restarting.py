@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eagre.basis import Basis
+from eagre.basis import RestartReference
 from eagre.checks import check_state
 from eagre.models.anelastic.inputs import HELD, SIDES
 from eagre.models.anelastic.setup import Setup
@@ -20,7 +20,7 @@ OWN = ("u", "v", "w", "theta", "phi")
 PERTURBATION = "theta_perturbation"  # theta' in restart files; earlier versions wrote it as theta
 
 
-def restart_references(setup: Setup) -> dict[str, Basis]:
+def restart_references(setup: Setup) -> dict[str, RestartReference]:
     """Return the reference data of a state: levels, terrain, base state, boundaries and wind at open boundaries."""
     levels, air, of = setup.levels, setup.air, "of the run that wrote it"
     z, box = levels.height, f"levels, top_height and terrain_height in [domain] {of}"
@@ -28,20 +28,20 @@ def restart_references(setup: Setup) -> dict[str, Basis]:
     section, nothing = f"[atmosphere] {of}", np.zeros(z.shape)
     theta, density = (f"equations, {key} in {section}" for key in ("theta and frequencies", "theta and density"))
     references = {
-        "heights": Basis("levels at heights", z, "m", box),
-        "terrain_height": Basis("terrain height", ground, "m", box),
-        "air_density": Basis("reference density", air.density(z) + nothing, "kg/m3", density),
-        "air_reference": Basis("reference potential temperature", air.reference(z) + nothing, "K", theta),
-        "air_ambient": Basis("ambient potential temperature", air.ambient(z) + nothing, "K", theta),
-        "air_gravity": Basis("gravity", air.gravity, "m/s2", f"equations and gravity in {section}"),
+        "heights": RestartReference("levels at heights", z, "m", box),
+        "terrain_height": RestartReference("terrain height", ground, "m", box),
+        "air_density": RestartReference("reference density", air.density(z) + nothing, "kg/m3", density),
+        "air_reference": RestartReference("reference potential temperature", air.reference(z) + nothing, "K", theta),
+        "air_ambient": RestartReference("ambient potential temperature", air.ambient(z) + nothing, "K", theta),
+        "air_gravity": RestartReference("gravity", air.gravity, "m/s2", f"equations and gravity in {section}"),
     }
     for axis, kind in zip("zyx", setup.boundaries, strict=True):
         name = f"boundaries_{axis}"
-        references[name] = Basis(name, KINDS.index(kind), "", f"{name} in [domain] {of}", KINDS)
+        references[name] = RestartReference(name, KINDS.index(kind), "", f"{name} in [domain] {of}", KINDS)
     if open_axes(setup):
         for name, profile in zip("uv", air.wind, strict=True):
             what = f"ambient wind {name} at open boundaries"
-            references[f"air_wind_{name}"] = Basis(what, profile(z) + nothing, "m/s", f"wind in {section}")
+            references[f"air_wind_{name}"] = RestartReference(what, profile(z) + nothing, "m/s", f"wind in {section}")
     return references
 
 
@@ -95,7 +95,7 @@ def adapt_state(state: State, current: State, setup: Setup, fresh: bool) -> Adap
     # profiles (keys "averages...") and maps can be requested again
     current = {name: array for name, array in current.items() if not name.startswith(("averages", "maps"))}
     fields = {name: array.shape for name, array in current.items() if array.ndim == 3}
-    check_state(state, {}, setup.grid, parts=restart_references(setup))
+    check_state(state, {}, setup.grid, references=restart_references(setup))
     adapted = _with_missing_fields(state, current, setup, fresh)
     check_state(adapted.state, fields, setup.grid, [name for name in current if name not in fields])
     return adapted

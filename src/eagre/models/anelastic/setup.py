@@ -14,7 +14,7 @@ from eagre.models.anelastic.forcing import Forcing
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.surface import Surface
 from eagre.series import Series
-from eagre.stepping.averages import Asked
+from eagre.stepping.averages import StatisticsPlan
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Setup:
     forcing_rates: np.ndarray | None = None  # (nz, ny), s-1: explicit decay rates in rows along x, without mixing
     adaptive: bool = False  # True for adaptive time steps
     advection: Options = field(default_factory=Options)
-    time_statistics: Asked | None = None  # requested statistics at points
+    time_statistics: StatisticsPlan | None = None  # requested statistics at points
 
     @property
     def shape(self) -> tuple[int, int, int]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.fields import Variable
-from eagre.given import own_array
+from eagre.given import array_copy
 from eagre.io.measured import Axis
 from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.metric import plane_weights
@@ -132,7 +132,7 @@ def _checked_axes(setup: Setup, axes: Sequence[str] | None) -> list[str]:
 
 def _checked_heights(setup: Setup, heights: Sequence[float]) -> Array:
     """Return increasing heights above all terrain, m."""
-    levels = own_array("heights", heights)
+    levels = array_copy("heights", heights)
     if levels.ndim != 1 or not levels.size or not np.isfinite(levels).all() or not (np.diff(levels) > 0.0).all():
         raise InputError(
             "these heights of spectra",

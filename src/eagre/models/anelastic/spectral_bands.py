@@ -21,7 +21,7 @@ from eagre.decomposition import equal_parts
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.modes import GridModes, Modes
 from eagre.models.anelastic.spectral import complex_of, options_of, solved
-from eagre.several import Banded, SeveralDevices
+from eagre.several import DeviceMesh, DistributedArray
 
 
 class ModeSlab:
@@ -96,7 +96,7 @@ class DistributedSpectral:
 
     Parameters
     ----------
-    devices : SeveralDevices
+    devices : DeviceMesh
     precision : str
     metric : Metric
         Metric of the global grid.
@@ -104,7 +104,7 @@ class DistributedSpectral:
         1.0, or -1.0 for q = -P^-1 r.
     """
 
-    def __init__(self, devices: SeveralDevices, precision: str, metric: Metric, sign: float = 1.0) -> None:
+    def __init__(self, devices: DeviceMesh, precision: str, metric: Metric, sign: float = 1.0) -> None:
         self._devices, self._real = devices, check_precision(precision)
         self._basis = spectral_basis = GridModes.of(metric, devices.devices[0])
         ends = np.cumsum([0, *equal_parts(spectral_basis.symbols[2].size, len(devices.devices))]).tolist()
@@ -129,7 +129,7 @@ class DistributedSpectral:
             transport.publish(rank, "modes", slab.numbers)
         ranks, there, back = range(len(self._rows)), [], []
         for rank_from in ranks:
-            inside, interior, all_ = self._devices.inside(rank_from), self._devices.own(rank_from), slice(None)
+            inside, interior, all_ = self._devices.inside(rank_from), self._devices.owned(rank_from), slice(None)
             for other in ranks:
                 modes = self._numbers(other)
                 there.append(Message("rows", rank_from, other, (all_, inside, modes), (all_, interior, all_), "modes"))
@@ -159,7 +159,7 @@ class DistributedSpectral:
         for slab in self._slabs:
             slab.modes.set_coefficients(across, up, scale)
 
-    def launches(self, right: Banded, out: Banded) -> list[Any]:
+    def launches(self, right: DistributedArray, out: DistributedArray) -> list[Any]:
         """Return stages of out = P^-1 right."""
         there, back = [], []
         for rank, device in enumerate(self._devices.devices):

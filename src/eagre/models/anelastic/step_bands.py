@@ -27,13 +27,13 @@ from eagre.models.anelastic.sides import ambient_inflow, inflow_of, set_wind_thr
 from eagre.models.anelastic.stages import Fields, Stages
 from eagre.models.anelastic.step import MaxLocation, max_location
 from eagre.models.anelastic.tendencies import forced_fields
-from eagre.several import Banded, SeveralDevices
+from eagre.several import DeviceMesh, DistributedArray
 
 Array = np.ndarray
 FEWEST = 4  # minimum number of rows per device
 
 
-def devices_of(group: Group, setup: Setup) -> SeveralDevices:
+def devices_of(group: Group, setup: Setup) -> DeviceMesh:
     """Return the devices of a group with their rows.
 
     Raises
@@ -62,19 +62,19 @@ def devices_of(group: Group, setup: Setup) -> SeveralDevices:
             problem="The domain has too few points along x for the devices.",
         )
     periodic = (setup.boundaries[1] == "periodic", False)
-    row_slabs = bands(ny, nx, equal_parts(ny, count), halo=(rows, 0), before=(0, 0), overlap=True, periodic=periodic)
-    return SeveralDevices(group, row_slabs)
+    row_slabs = bands(ny, nx, equal_parts(ny, count), halo=(rows, 0), leading=(0, 0), overlap=True, periodic=periodic)
+    return DeviceMesh(group, row_slabs)
 
 
 class DistributedInflow:
     """Inflow values of all devices; see `Inflow`."""
 
-    def __init__(self, devices: SeveralDevices, stages: Sequence[Stages], setup: Setup, base: BaseState) -> None:
+    def __init__(self, devices: DeviceMesh, stages: Sequence[Stages], setup: Setup, base: BaseState) -> None:
         self._devices, self._setup = devices, setup
-        self.arrays: dict[str, Banded] = {}
+        self.arrays: dict[str, DistributedArray] = {}
         for name, values in ambient_inflow(setup, base, list(stages[0].fields.present)).items():
             axis = -1 if name.startswith("inflow_x") else None
-            self.arrays[name] = Banded([local.inflow.arrays[name] for local in stages], values.shape, axis)
+            self.arrays[name] = DistributedArray([local.inflow.arrays[name] for local in stages], values.shape, axis)
             self._take(name, values)
 
     def start(self, fields: Mapping[str, Array]) -> None:
@@ -92,7 +92,7 @@ class DistributedSteps:
     Parameters
     ----------
     setup : Setup
-    devices : SeveralDevices
+    devices : DeviceMesh
     precision : {"single", "double"}
     base : BaseState
     mass : (nz, 1, 1), over terrain (nz, ny, nx)
@@ -108,7 +108,7 @@ class DistributedSteps:
     """
 
     def __init__(
-        self, setup: Setup, devices: SeveralDevices, precision: str, base: BaseState, mass: Array, metric: Metric
+        self, setup: Setup, devices: DeviceMesh, precision: str, base: BaseState, mass: Array, metric: Metric
     ) -> None:
         self.setup, self.devices, self._base, self.previous_dt = setup, devices, base, 0.0
         real, names = np.float32 if precision == "single" else np.float64, forced_fields(setup, base)
@@ -138,7 +138,7 @@ class DistributedSteps:
         all_ = [local.fields for local in self.stages]
 
         def join(arrays: Sequence[Any]) -> Any:
-            return None if arrays[0] is None else Banded(arrays, self.setup.shape, -2)
+            return None if arrays[0] is None else DistributedArray(arrays, self.setup.shape, -2)
 
         def joined(name: str) -> Any:
             ones = [getattr(fields, name) for fields in all_]

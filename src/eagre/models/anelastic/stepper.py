@@ -12,7 +12,7 @@ from eagre.models.anelastic.engine import COMPONENTS, Engine
 from eagre.models.anelastic.mean_profiles import MeanProfiles
 from eagre.models.anelastic.stability import COURANT, LIMIT, SAFETY_FACTOR, rounded_down
 from eagre.stepping.advance import Failure
-from eagre.stepping.keeper import Keeper, State
+from eagre.stepping.keeper import InMemoryCheckpoint, State
 
 CHECK_INTERVAL = 20  # steps between two checks of all fields
 KEEP_SECONDS = {"cpu": 1.0, "cuda": 5.0}  # wall-clock time between in-memory checkpoints, s
@@ -46,7 +46,7 @@ class Stepper:
         self._settled = True  # True if the Courant number is close to its target
         self.profiles: MeanProfiles | None = None
         self.maps = PointAverages(engine, start)
-        self.keeper = Keeper(self.checkpoint_state, self.restore, KEEP_SECONDS[engine.device.kind])
+        self.checkpoint = InMemoryCheckpoint(self.checkpoint_state, self.restore, KEEP_SECONDS[engine.device.kind])
 
     @property
     def time(self) -> float:
@@ -158,7 +158,7 @@ class Stepper:
             return
         self.time_step = min(target, GROWTH * old)
 
-    def look(self) -> Failure | None:
+    def check_state(self) -> Failure | None:
         """Return a failure of the current state, or None."""
         if self._failure is not None:
             return self._failure

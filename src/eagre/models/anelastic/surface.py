@@ -10,7 +10,7 @@ import numpy as np
 
 from eagre.constants import VON_KARMAN
 from eagre.errors import InputError
-from eagre.given import own_array
+from eagre.given import array_copy
 from eagre.grid import Grid, Levels
 from eagre.series import Series
 
@@ -92,7 +92,7 @@ class Surface:
 
 
 def _plane(name: str, value: Any, grid: Grid) -> np.ndarray:
-    array = own_array(name, value)
+    array = array_copy(name, value)
     if array.shape not in ((), grid.shape) or not np.isfinite(array).all():
         raise InputError(
             f"{name} of shape {array.shape}",

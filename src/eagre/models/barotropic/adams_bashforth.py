@@ -27,8 +27,8 @@ def convert_state(setup: Setup, state: Mapping[str, np.ndarray]) -> Mapping[str,
     if SUM not in state:
         return state
     c1 = weights(setup, int(state["steps"]))[1]
-    rest = state[SUM] - state["q0"]
-    return {**state, TENDENCY: rest / c1 if c1 else np.zeros_like(rest)}
+    difference = state[SUM] - state["q0"]
+    return {**state, TENDENCY: difference / c1 if c1 else np.zeros_like(difference)}
 
 
 def state_for(setup: Setup, state: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
@@ -39,16 +39,16 @@ def state_for(setup: Setup, state: Mapping[str, np.ndarray]) -> Mapping[str, np.
     """
     dt = float(state.get("time_step", setup.time_step))
     older = sum(name.startswith("tendency0_") or name == SUM for name in state)
-    kept = {**state, **_nothing_lost(setup, state)}
+    completed = {**state, **_nothing_lost(setup, state)}
     if dt == setup.time_step and older == setup.order - 1:
-        return kept
+        return completed
     landed = float(state["landed"])
     time = float(state["start"]) + int(state["steps"]) * dt if math.isnan(landed) else landed
     none = np.zeros_like(state["q0"])
     names = [name.replace("q", "tendency") for name in state if name.startswith("q")]
     names += ["tracer_tendency"] if "tracer" in state else []
     history = {f"{name}_{age}": none for name in names for age in range(setup.order - 1)}
-    held = {name: value for name, value in kept.items() if "tendency" not in name and name != SUM}
+    held = {name: value for name, value in completed.items() if "tendency" not in name and name != SUM}
     begun = {"steps": np.array(0), "start": np.array(time), "landed": np.array(math.nan)}
     return {**held, **history, **begun}
 

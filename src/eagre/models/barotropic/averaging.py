@@ -15,7 +15,7 @@ from eagre.models.barotropic.state import State
 from eagre.stepping.averaging import Averaging
 
 
-class Places(NamedTuple):
+class PointConstants(NamedTuple):
     """Index offsets of points in padded arrays and constants of the quantities."""
 
     right: int  # first column of the last three columns
@@ -30,10 +30,10 @@ class Places(NamedTuple):
 
 
 @cell
-def slope(first, second, third, at):
-    """Return 2 h times the derivative of the parabola through three values, at value number `at`: 0, 1 or 2."""
+def slope(first, second, third, index):
+    """Return 2 h times the derivative of the parabola through three values, at value number `index`: 0, 1 or 2."""
     two, four = real(2.0), real(4.0)
-    return (two * at - real(3.0)) * first + (four - four * at) * second + (two * at - real(1.0)) * third
+    return (two * index - real(3.0)) * first + (four - four * index) * second + (two * index - real(1.0)) * third
 
 
 @cell
@@ -136,24 +136,24 @@ class StepAverages(Averaging):
     def take_over(self, state: Mapping[str, np.ndarray], time: float) -> None:
         """Load statistics (see `Averaging.take_over`) and include the current state in extremes."""
         super().take_over(state, time)
-        if self.asked is not None and self.asked.planes.extremes:
-            self._device.run(self._of(self._fields.at, 0.0))
+        if self.plan is not None and self.plan.planes.extremes:
+            self._device.run(self._of(self._fields.current, 0.0))
 
-    def _of(self, at: int, dt: float) -> Launches:
-        """Return the launches that accumulate the state in buffers `at`; dt : time since the previous state, s."""
+    def _of(self, buffer: int, dt: float) -> Launches:
+        """Return the launches that accumulate the state in buffers `buffer`; dt : time since the previous state, s."""
         fields, two = self._fields, self._fields.count == 2
-        upper = (fields.psi[0][at], fields.q[0][at])
-        lower = (fields.psi[1][at], fields.q[1][at]) if two else upper
-        tracer = fields.tracer[at] if fields.tracer else fields.none
-        return [*self.take(weigh_step, (dt,), *upper, *lower, tracer, places_of(self._setup, fields.real))]
+        upper = (fields.psi[0][buffer], fields.q[0][buffer])
+        lower = (fields.psi[1][buffer], fields.q[1][buffer]) if two else upper
+        tracer = fields.tracer[buffer] if fields.tracer else fields.none
+        return [*self.take(weigh_step, (dt,), *upper, *lower, tracer, point_constants(self._setup, fields.real))]
 
 
-def places_of(setup: Setup, real_type: Any) -> Places:
+def point_constants(setup: Setup, real_type: Any) -> PointConstants:
     """Return the constants of a configuration in the precision of a run."""
     (ny, nx), grid, layers = setup.shape, setup.grid, setup.layers
     wrap_x, wrap_y = (int(wrap) for wrap in setup.periodic)
-    own, lower = (
+    upper, lower = (
         (setup.screening, 0.0) if layers is None else (layers.coupling_parameter(0), layers.coupling_parameter(1))
     )
-    numbers = (0.5 / grid.dx, 0.5 / grid.dy, own, lower, float(layers is not None))
-    return Places(nx - 3, ny - 3, wrap_x, wrap_y, *map(real_type, numbers))
+    numbers = (0.5 / grid.dx, 0.5 / grid.dy, upper, lower, float(layers is not None))
+    return PointConstants(nx - 3, ny - 3, wrap_x, wrap_y, *map(real_type, numbers))

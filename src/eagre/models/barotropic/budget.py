@@ -29,14 +29,14 @@ def energy_budget(model: Any) -> dict[str, float]:
     wind = engine.pad(setup.curl_at(model.time))[INNER]
     psi, q = ([engine.padded(name, layer).astype(np.float64) for layer in layers] for name in ("psi", "q"))
     weights = (1.0,) if setup.layers is None else setup.layers.thickness_fractions
-    found: dict[str, float] = {}
+    rates: dict[str, float] = {}
     for layer, weight in zip(layers, weights, strict=True):
         for name, term in _terms(engine, layer, psi, q, wind).items():
             rate = -weight * float((psi[layer][INNER] * term).sum()) * setup.grid.cell_area
-            found[name] = found.get(name, 0.0) + rate
-    largest = max(abs(found[name]) for name in ("wind", "viscosity", "friction", "biharmonic"))
-    residual = found["advection"] / largest if largest > 0 else 0.0
-    return {**found, "total": sum(found.values()), "residual": residual}
+            rates[name] = rates.get(name, 0.0) + rate
+    max_rate = max(abs(rates[name]) for name in ("wind", "viscosity", "friction", "biharmonic"))
+    residual = rates["advection"] / max_rate if max_rate > 0 else 0.0
+    return {**rates, "total": sum(rates.values()), "residual": residual}
 
 
 def relative_vorticity(setup: Setup, layer: int, psi: list[Any], q: list[Any]) -> Any:

@@ -34,7 +34,7 @@ from eagre.plausible import check_plausible
 if TYPE_CHECKING:
     from eagre.models.barotropic.model import BarotropicVorticity
 
-MOST_PARTICLES = 10**7
+MAX_PARTICLES = 10**7
 
 
 class BasinSection(Section):
@@ -192,9 +192,9 @@ class ParticlesSection(Section):
             return np.array(self.positions)
         step = self.every or 1.0
         count = (grid.x[-1] - grid.x[0]) / step * (grid.y[-1] - grid.y[0]) / step
-        if count > MOST_PARTICLES:
+        if count > MAX_PARTICLES:
             raise InputError(
-                f"every = {step:g} m, {count:.2g} particles", allowed=f"up to {MOST_PARTICLES:g} particles"
+                f"every = {step:g} m, {count:.2g} particles", allowed=f"up to {MAX_PARTICLES:g} particles"
             )
         x, y = (np.arange(axis[0] + 0.5 * step, axis[-1], step) for axis in (grid.x, grid.y))
         if x.size * y.size == 0:
@@ -262,7 +262,7 @@ class BarotropicCase(Case):
         -------
         BarotropicVorticity
         """
-        from eagre.models.barotropic.inputs import places_of
+        from eagre.models.barotropic.inputs import grid_positions
         from eagre.models.barotropic.layers import Layers
         from eagre.models.barotropic.model import BarotropicVorticity
 
@@ -285,7 +285,7 @@ class BarotropicCase(Case):
         if self.particles is not None:
             with self.at("particles"):
                 options["particles"] = self.particles.at_start(grid)
-                places_of(options["particles"], grid, (self.basin.kind != "box", self.basin.kind == "periodic"))
+                grid_positions(options["particles"], grid, (self.basin.kind != "box", self.basin.kind == "periodic"))
         if self.maps is not None:
             self.check_begin("maps")
             options["time_statistics"] = self.maps.time_statistics()

@@ -84,6 +84,6 @@ def energy_spectrum(
     symbol = symbols[0] + symbols[1][:, None]
     energy = 0.5 * squares[0] * squares[1] * symbol * np.abs(amplitude) ** 2
     width = min(k[k > 0.0].min() for k in numbers)
-    ring = np.rint(np.hypot(numbers[0], numbers[1][:, None]) / width).astype(int)
-    totals = np.bincount(ring.ravel(), energy.ravel())
+    shell = np.rint(np.hypot(numbers[0], numbers[1][:, None]) / width).astype(int)
+    totals = np.bincount(shell.ravel(), energy.ravel())
     return width * np.arange(totals.size), totals

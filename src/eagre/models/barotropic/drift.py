@@ -24,14 +24,14 @@ def velocity(psi, width, x, y):
 
 
 @cell
-def drifted(i, psi, place, width, over_area_dt, wrap_x, wrap_y):
+def drifted(i, psi, position, width, over_area_dt, wrap_x, wrap_y):
     """Advect particle i with the midpoint rule.
 
-    place : (2, n), in grid units of the padded array, double precision; width : number of columns.
+    position : (2, n), in grid units of the padded array, double precision; width : number of columns.
 
     over_area_dt : dt / (dx dy); wrap_x, wrap_y : period in grid units (points 1 .. wrap), or 0 between walls.
     """
-    x, y = place[0, i], place[1, i]
+    x, y = position[0, i], position[1, i]
     u, v = velocity(psi, width, x, y)
     u, v = velocity(psi, width, x + real(0.5) * over_area_dt * u, y + real(0.5) * over_area_dt * v)
     x += over_area_dt * u
@@ -44,5 +44,5 @@ def drifted(i, psi, place, width, over_area_dt, wrap_x, wrap_y):
         y -= wrap_y * math.floor((y - 1.0) / wrap_y)
     else:
         y = min(max(y, 0.0), float(psi.shape[0] - 1))
-    place[0, i] = x
-    place[1, i] = y
+    position[0, i] = x
+    position[1, i] = y

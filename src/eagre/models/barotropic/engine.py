@@ -15,7 +15,7 @@ from eagre.models.barotropic.setup import Setup
 from eagre.models.barotropic.stages import Stages
 from eagre.models.barotropic.state import State
 from eagre.models.barotropic.step import step
-from eagre.stepping.rounds import Rounds
+from eagre.stepping.rounds import StepGraphs
 
 PAIR = (2, 1)  # steps per batch without CUDA graphs: a pair that returns to the same buffers, or one
 
@@ -26,17 +26,17 @@ class Steps:
     Parameters
     ----------
     device : Device or Group
-    parts : sequence of State
+    states : sequence of State
         Arrays of the run, one `State` per device.
     launches : sequence of two schedules
         Launches of a step from buffers 0 to 1, and of a step from 1 to 0.
     """
 
-    def __init__(self, device: Device | Group, parts: Sequence[State], launches: Sequence[list[Any]]) -> None:
-        self.parts, self.launches = parts, launches
-        self._order = parts[0].setup.order
+    def __init__(self, device: Device | Group, states: Sequence[State], launches: Sequence[list[Any]]) -> None:
+        self.states, self.launches = states, launches
+        self._order = states[0].setup.order
         sizes = (*device.parameters("barotropic.steps").graphs, 1) if device.graphs else PAIR
-        self._rounds = Rounds(device, self._schedule, sizes)
+        self._step_graphs = StepGraphs(device, self._schedule, sizes)
 
     def _schedule(self, phase: int, size: int) -> tuple[list[Any], int]:
         first, second = self.launches[phase], self.launches[1 - phase]
@@ -45,32 +45,36 @@ class Steps:
     def advance(self, count: int) -> None:
         """Advance `count` steps."""
         while count > 0:
-            state = self.parts[0]
+            state = self.states[0]
             starting = state.steps < self._order
             if starting:
-                for part in self.parts:
-                    part.set_weights()
-            size = 1 if starting or state.at == 1 else self._rounds.size_for(count)
-            self._rounds.run(state.at, size)
-            for part in self.parts:
-                part.steps += size
+                for state_of_device in self.states:
+                    state_of_device.set_weights()
+            size = 1 if starting or state.current == 1 else self._step_graphs.size_for(count)
+            self._step_graphs.run(state.current, size)
+            for state_of_device in self.states:
+                state_of_device.steps += size
             count -= size
 
 
 class Engine:
-    """Engine on one device; `eagre.models.barotropic.bands.Bands` has the same interface on several."""
+    """Engine on one device; `eagre.models.barotropic.bands.MultiDeviceEngine` has the same interface on several."""
 
     def __init__(self, setup: Setup, device: Device, precision: str) -> None:
         self.setup, self.device = setup, device
         self.kernels = kernel_set(setup, device, precision)
-        self.fields = State(setup, device, precision, fused_layout=self.kernels.fused_layout)
-        self.real, self.count, self.words = self.fields.real, self.fields.count, self.fields.words
+        self.fields = State(setup, device, precision, separate_psi=self.kernels.separate_psi)
+        self.real, self.count, self.values_per_update = (
+            self.fields.real,
+            self.fields.count,
+            self.fields.values_per_update,
+        )
         self._stages = Stages(self.fields, self.kernels)
         self._averages = StepAverages(self.fields)
-        self.launches = [step(self._stages, now) + self._averages.after_step(1 - now) for now in (0, 1)]
+        self.launches = [step(self._stages, old) + self._averages.after_step(1 - old) for old in (0, 1)]
         device.prepare(self.launches[0])
         self.advance = Steps(device, [self.fields], self.launches).advance
-        # Read access to the state, with the same names as in `Bands`.
+        # Read access to the state, with the same names as in `MultiDeviceEngine`.
         self.padded, self.points, self.pad = self.fields.padded, self.fields.points, self.fields.pad
         self.integrals, self.speeds, self.state = self.fields.integrals, self.fields.speeds, self.fields.state
         self.use_wind = self.fields.wind.use
@@ -82,7 +86,7 @@ class Engine:
         return self.fields.steps
 
     @property
-    def places(self) -> np.ndarray:
+    def particle_positions(self) -> np.ndarray:
         """Host copy of particle positions x, y in grid units of the padded arrays, (2, particles)."""
         return self.device.host(self.fields.particles)[:, : self.setup.particles]
 

@@ -10,7 +10,7 @@ import numpy as np
 from eagre.backend.device import Device, check_precision
 from eagre.backend.group import Group
 from eagre.errors import InputError, MemoryNeededError
-from eagre.given import own_array
+from eagre.given import array_copy
 from eagre.grid import Grid, check_metres
 from eagre.models.barotropic.setup import Setup
 from eagre.plausible import check_plausible
@@ -25,8 +25,8 @@ def checked_number(name: str, value: Any, low: float = 0.0) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not low <= number <= 1e300:
-        least = "" if low <= -1e300 else " >= 0" if low == 0.0 else " > 0"
-        raise InputError(f"{name} = {value!r}", allowed=f"a finite number{least}")
+        bound = "" if low <= -1e300 else " >= 0" if low == 0.0 else " > 0"
+        raise InputError(f"{name} = {value!r}", allowed=f"a finite number{bound}")
     return number
 
 
@@ -37,7 +37,7 @@ def screening_of(deformation_radius: float | None) -> float:
 
 def field_at_points(name: str, value: Any, grid: Grid) -> np.ndarray:
     """Return `value` as a float64 array (ny, nx); scalars are broadcast."""
-    array = own_array(name, value)
+    array = array_copy(name, value)
     if array.ndim == 0:
         array = np.full(grid.shape, float(array))
     if array.shape != grid.shape or not np.isfinite(array).all():
@@ -88,9 +88,9 @@ def _slope(a: np.ndarray, spacing: float, axis: int, periodic: bool) -> np.ndarr
     return np.gradient(a, spacing, axis=axis, edge_order=2)
 
 
-def places_of(particles: Any, grid: Grid, periodic: tuple[bool, bool]) -> np.ndarray:
+def grid_positions(particles: Any, grid: Grid, periodic: tuple[bool, bool]) -> np.ndarray:
     """Return the particle positions x, y, (n, 2), in grid units of the padded arrays, (2, n)."""
-    xy = own_array("particles", particles)
+    xy = array_copy("particles", particles)
     if xy.ndim != 2 or xy.shape[1:] != (2,) or not np.isfinite(xy).all():
         raise InputError(f"particles of shape {xy.shape}", allowed="finite x, y, shape (n, 2)")
     axes = ((grid.x, grid.dx), (grid.y, grid.dy))

@@ -29,9 +29,9 @@ def sine_transform(field: Any) -> None:
 
     inner = field[1:-1, 1:-1]
     threads = workers() if inner.size > FEW_POINTS else 1
-    found = scipy.fft.dst(inner, type=1, axis=1, overwrite_x=True, workers=threads)
-    if not np.shares_memory(found, inner):
-        inner[...] = found
+    transformed = scipy.fft.dst(inner, type=1, axis=1, overwrite_x=True, workers=threads)
+    if not np.shares_memory(transformed, inner):
+        inner[...] = transformed
 
 
 class Inversion:
@@ -127,5 +127,5 @@ class TransformInversion(Inversion):
 
 def _solve(solver: PoissonSolver, field: Any, factor: float) -> None:
     inner = field[1:-1, 1:-1]
-    found = solver.solve(inner)
-    inner[...] = found if factor == 1.0 else found * found.dtype.type(factor)
+    solution = solver.solve(inner)
+    inner[...] = solution if factor == 1.0 else solution * solution.dtype.type(factor)

@@ -17,7 +17,7 @@ from eagre.models.barotropic.state import State
 from eagre.solvers.poisson.box_cuda import Box
 
 KERNELS = ("fast", "reference")
-LEAST_ROWS = 8  # minimum number of rows per chunk
+MIN_ROWS = 8  # minimum number of rows per chunk
 
 
 class Update(NamedTuple):
@@ -72,7 +72,7 @@ class KernelSet:
         return [f"kernels: {self.name} (unoptimised), because of {self.plain}"] if self.plain else []
 
     @property
-    def fused_layout(self) -> bool:
+    def separate_psi(self) -> bool:
         """True if vorticity and streamfunction have separate arrays, as for the GPU kernels of a box."""
         return isinstance(self.inversion, CudaBox)
 
@@ -122,8 +122,8 @@ def rows_update_cpu(state: State, layer: int, fields: Update, switches: Switches
     """Return the launches of the update in row chunks, one per thread."""
     rows, columns = state.setup.inner
     program = state.device.program(update_cpu.update_cpu, state.precision, switches)
-    pieces = max(1, min(state.device.parameters("cpu.barotropic").pieces, rows // LEAST_ROWS))
-    return [Launch(program, (*fields, np.zeros((pieces, columns), state.real)))]
+    chunks = max(1, min(state.device.parameters("cpu.barotropic").pieces, rows // MIN_ROWS))
+    return [Launch(program, (*fields, np.zeros((chunks, columns), state.real)))]
 
 
 def rows_update_cuda(inversion: CudaBox) -> Updater:
@@ -133,8 +133,8 @@ def rows_update_cuda(inversion: CudaBox) -> Updater:
     def update(state: State, layer: int, fields: Update, switches: Switches) -> Launches:
         switches = {**switches, **box.switches(update=True)}
         program = state.device.program(update_cuda.update_cuda, state.precision, switches)
-        own = (*fields[:3], *fields[4:])  # without `target`: psi has a separate array
-        arguments = (*own, inversion.work(layer, None), box.table)
+        arrays = (*fields[:3], *fields[4:])  # without `target`: psi has a separate array
+        arguments = (*arrays, inversion.work(layer, None), box.table)
         return [Launch(program, arguments, *box.geometry(update=True), early=box.early > 0)]
 
     return update

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from eagre.errors import InputError
-from eagre.given import given_number
+from eagre.given import real_number
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Layers:
     lower: float
 
     def __post_init__(self) -> None:
-        if not (0.0 < given_number("upper", self.upper) < 1e30 and 0.0 < given_number("lower", self.lower) < 1e30):
+        if not (0.0 < real_number("upper", self.upper) < 1e30 and 0.0 < real_number("lower", self.lower) < 1e30):
             raise InputError(
                 f"layers with upper = {self.upper!r}, lower = {self.lower!r}",
                 allowed="numbers > 0: f0^2 / (g' H) of each layer, 1 / length^2",
@@ -61,6 +61,6 @@ class Layers:
         Viscosity acts on zeta = q + F (psi - other psi), and Lap (psi1 - psi2) = zeta1 - zeta2
         = q1 - q2 + (F1 + F2)(psi1 - psi2); friction of the lower layer acts on its zeta.
         """
-        own = self.coupling_parameter(layer)
-        by_psi = viscosity * own * (self.upper + self.lower) - (friction * own if layer == 1 else 0.0)
-        return by_psi, viscosity * own
+        parameter = self.coupling_parameter(layer)
+        by_psi = viscosity * parameter * (self.upper + self.lower) - (friction * parameter if layer == 1 else 0.0)
+        return by_psi, viscosity * parameter

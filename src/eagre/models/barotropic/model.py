@@ -25,7 +25,7 @@ from eagre.models.barotropic.inputs import (
     check_together,
     checked_number,
     field_at_points,
-    places_of,
+    grid_positions,
     screening_of,
     wall_points,
 )
@@ -34,20 +34,20 @@ from eagre.models.barotropic.layers import Layers
 from eagre.models.barotropic.outputs import (
     field_of,
     fields_of,
-    left_behind,
     notes_of,
-    places_at_points,
+    particle_coordinates,
     settings_of,
     summary_rows_of,
+    unused_field_notes,
 )
 from eagre.models.barotropic.setup import Setup
 from eagre.models.barotropic.stability import check_time_step
 from eagre.models.barotropic.stepper import Stepper
-from eagre.models.barotropic.wind import checked_curl, words_of_wind
+from eagre.models.barotropic.wind import checked_curl, wind_array_count
 from eagre.models.base import BaseModel
 from eagre.names import unknown_field
 from eagre.stepping.advance import advance
-from eagre.stepping.averages import TimeStatistics, asked_of, words_of
+from eagre.stepping.averages import TimeStatistics, statistics_array_count, statistics_plan_of
 from eagre.stepping.mapped import RunMaps
 
 BASINS = ("box", "channel", "periodic")
@@ -141,7 +141,7 @@ class BarotropicVorticity(BaseModel):
     """
 
     kind = "barotropic"
-    _left: tuple[str, ...] = ()  # notes on fields of a restored state that the model does not use
+    _unused: tuple[str, ...] = ()  # notes on fields of a restored state that the model does not use
 
     def __init__(
         self,
@@ -179,8 +179,16 @@ class BarotropicVorticity(BaseModel):
         self.device = device_for(device, self.kind, grid.cells, precision)
         check_size(grid)
         has = layers is not None, tracer is not None
-        asked = asked_of(time_statistics, {one.name: one for one in fields_of(*has)}, possible(*has))
-        check_memory(grid, self.device, precision, 1 + has[0], words_of(asked, precision) + words_of_wind(wind_forcing))
+        statistics_plan = statistics_plan_of(
+            time_statistics, {one.name: one for one in fields_of(*has)}, possible(*has)
+        )
+        check_memory(
+            grid,
+            self.device,
+            precision,
+            1 + has[0],
+            statistics_array_count(statistics_plan, precision) + wind_array_count(wind_forcing),
+        )
         self.setup = Setup(
             grid=grid,
             basin=one_of("basin", basin, BASINS),
@@ -201,7 +209,7 @@ class BarotropicVorticity(BaseModel):
             diffusivity=None if tracer is None else checked_number("tracer_diffusivity", tracer_diffusivity),
             particles=0 if particles is None else len(particles),
             kernels=one_of("kernels", kernels, KERNELS),
-            time_statistics=asked,
+            time_statistics=statistics_plan,
         )
         check_together(self.setup, precision)
         check_time_step(self.setup)
@@ -211,15 +219,15 @@ class BarotropicVorticity(BaseModel):
         self._engine.set_state(
             start,
             None if tracer is None else field_at_points("tracer", tracer, grid),
-            None if particles is None else places_of(particles, grid, self.setup.periodic),
+            None if particles is None else grid_positions(particles, grid, self.setup.periodic),
         )
         self._stepper = Stepper(self._engine, float(start_time))
 
     def _begin_anew(self, state: dict[str, np.ndarray]) -> None:
         self._engine, none = engine_for(self.setup, self.device, self.precision), np.zeros(self.grid.shape)
-        places = np.zeros((2, self.setup.particles)) if self.setup.particles else None
+        positions = np.zeros((2, self.setup.particles)) if self.setup.particles else None
         tracer = None if self.setup.diffusivity is None else none
-        self._engine.set_state([none] * self._engine.count, tracer, places)
+        self._engine.set_state([none] * self._engine.count, tracer, positions)
         self._stepper = Stepper(self._engine, float(state["start"]))
 
     @classmethod
@@ -282,9 +290,9 @@ class BarotropicVorticity(BaseModel):
             If the solution is no longer finite; the model then holds the last valid state.
         """
         stepper = self._stepper
-        moving = self.setup.moving
-        series = () if moving is None else moving.instants.hats[:1]
-        advance(stepper, stepper.keeper, until, max_steps, look_steps=stepper.look_steps, series=series)
+        time_varying = self.setup.time_varying_wind
+        series = () if time_varying is None else time_varying.instants.hats[:1]
+        advance(stepper, stepper.checkpoint, until, max_steps, check_interval=stepper.check_interval, series=series)
 
     def steps_without_checks(self, count: int) -> Callable[[], None]:
         """Return a function that advances `count` steps without checks, for timing."""
@@ -300,7 +308,7 @@ class BarotropicVorticity(BaseModel):
     def variables(self) -> dict[str, Any]:
         """Output fields by name, for `field` and `sample`."""
         setup = self.setup
-        listed = fields_of(setup.layers is not None, setup.diffusivity is not None, setup.moving is not None)
+        listed = fields_of(setup.layers is not None, setup.diffusivity is not None, setup.time_varying_wind is not None)
         return {variable.name: variable for variable in listed}
 
     def field(self, name: str) -> np.ndarray:
@@ -322,27 +330,27 @@ class BarotropicVorticity(BaseModel):
     @property
     def particle_positions(self) -> np.ndarray:
         """x, y of the particles, (n, 2), m."""
-        return places_at_points(self._engine)
+        return particle_coordinates(self._engine)
 
     @property
     def maps(self) -> RunMaps | None:
         """Time statistics up to the model time, read with `maps.sample()`; None if none are requested."""
-        asked = self.setup.time_statistics
-        return RunMaps(self.grid, lambda: (self._engine.maps_state(), self.time), asked) if asked is not None else None
+        plan = self.setup.time_statistics
+        return RunMaps(self.grid, lambda: (self._engine.maps_state(), self.time), plan) if plan is not None else None
 
     # -- restart ------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, np.ndarray]:
         """Return host copies of all arrays and times that a bitwise identical restart needs."""
-        return {**self._stepper.state(), **grid_state(self.grid, self.setup.stood_on)}
+        return {**self._stepper.state(), **grid_state(self.grid, self.setup.restart_references)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Restore a state that `state` returned for a model of the same configuration."""
         numbers = ("steps", "start", "landed")
-        check_state(state, self._fields_of_state(state), self.grid, numbers, self.setup.stood_on)
+        check_state(state, self._fields_of_state(state), self.grid, numbers, self.setup.restart_references)
         self._stepper.restore(state)
-        self._left = left_behind(self.setup, state)
-        self._stepper.keeper.forget()
+        self._unused = unused_field_notes(self.setup, state)
+        self._stepper.checkpoint.forget()
 
     def _fields_of_state(self, state: dict[str, np.ndarray]) -> dict[str, tuple[int, ...]]:
         """Return the shapes of the required and of the optional fields of a state."""
@@ -359,12 +367,12 @@ class BarotropicVorticity(BaseModel):
 
         The transport per depth is the difference of maximum and minimum psi, including psi = 0 on walls.
         """
-        found = self._engine.integrals()
+        integrals = self._engine.integrals()
         u, v = self._engine.speeds()
         wall = math.nan if self.setup.basin == "periodic" else 0.0  # fmax and fmin ignore NaN
-        highest, lowest = np.fmax(found["max_streamfunction"], wall), np.fmin(found["min_streamfunction"], wall)
+        highest, lowest = np.fmax(integrals["max_streamfunction"], wall), np.fmin(integrals["min_streamfunction"], wall)
         transport = float(highest - lowest)
-        return {**found, "max_velocity_x": u, "max_velocity_y": v, "transport_per_depth": transport}
+        return {**integrals, "max_velocity_x": u, "max_velocity_y": v, "transport_per_depth": transport}
 
     def energy_budget(self) -> dict[str, float]:
         """Return sources and sinks of energy and the residual of the Jacobian (see `budget.energy_budget`)."""
@@ -372,8 +380,8 @@ class BarotropicVorticity(BaseModel):
 
     @property
     def bytes_per_step(self) -> int:
-        """Compulsory memory traffic per point and step, bytes: 4 values for the solver and `State.words`."""
-        return (4 + self._engine.words) * self._engine.count * np.dtype(self._engine.real).itemsize
+        """Compulsory memory traffic per point and step, bytes: 4 for the solver and `State.values_per_update`."""
+        return (4 + self._engine.values_per_update) * self._engine.count * np.dtype(self._engine.real).itemsize
 
     def energy_spectrum(self) -> tuple[np.ndarray, np.ndarray]:
         """Return wavenumbers, 1 / m, and kinetic energy per area in each wavenumber bin, m2 / s2 (upper layer)."""
@@ -387,7 +395,7 @@ class BarotropicVorticity(BaseModel):
     @property
     def notes(self) -> list[str]:
         """Notes before a run: points per Munk width, nondimensional numbers, limits of the time step."""
-        return [*notes_of(self.setup), *self._engine.kernels.notes, *self._left]
+        return [*notes_of(self.setup), *self._engine.kernels.notes, *self._unused]
 
     @property
     def summary_rows(self) -> list[tuple[str, str]]:
@@ -396,5 +404,5 @@ class BarotropicVorticity(BaseModel):
 
     def settings(self) -> dict[str, str | float | int]:
         """Return the resolved configuration, for the attributes of output files."""
-        own = {"kernels": self._engine.kernels.name, "device": str(self.device), "precision": self.precision}
-        return {**settings_of(self.setup), **own}
+        run_settings = {"kernels": self._engine.kernels.name, "device": str(self.device), "precision": self.precision}
+        return {**settings_of(self.setup), **run_settings}

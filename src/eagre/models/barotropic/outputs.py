@@ -35,9 +35,9 @@ TRACER = Variable("tracer", "1", "passive tracer concentration")
 WIND = Variable("wind_forcing", "s-2", "curl of wind stress divided by density and depth", static=True)
 
 
-def fields_of(layers: bool, tracer: bool, moving: bool = False) -> tuple[Variable, ...]:
+def fields_of(layers: bool, tracer: bool, time_varying: bool = False) -> tuple[Variable, ...]:
     """Return the output fields of a model with or without a lower layer, a tracer and time-varying wind."""
-    return (*ALWAYS, *(LOWER if layers else ()), *((TRACER,) if tracer else ()), replace(WIND, static=not moving))
+    return (*ALWAYS, *(LOWER if layers else ()), *((TRACER,) if tracer else ()), replace(WIND, static=not time_varying))
 
 
 def field_of(engine: Any, name: str, time: float) -> np.ndarray:
@@ -63,10 +63,10 @@ def field_of(engine: Any, name: str, time: float) -> np.ndarray:
     return found.astype(engine.real)
 
 
-def places_at_points(engine: Any) -> np.ndarray:
+def particle_coordinates(engine: Any) -> np.ndarray:
     """Return x, y of the particles, (n, 2), m."""
     setup, grid = engine.setup, engine.setup.grid
-    axes = zip(engine.places, ((grid.x, grid.dx), (grid.y, grid.dy)), setup.periodic, strict=True)
+    axes = zip(engine.particle_positions, ((grid.x, grid.dx), (grid.y, grid.dy)), setup.periodic, strict=True)
     return np.stack([x[0] + (p - wrap) * h for p, (x, h), wrap in axes], axis=1)
 
 
@@ -75,38 +75,38 @@ def notes_of(setup: Setup) -> list[str]:
     grid = setup.grid
     length = (grid.nx - 1) * grid.dx / math.pi
     numbers = numbers_note(float(np.abs(setup.curl).max()), setup.beta, setup.viscosity, setup.friction, length)
-    if setup.moving is not None:
-        numbers = [f"time-varying wind forcing: {setup.moving.instants.name}", *numbers]
+    if setup.time_varying_wind is not None:
+        numbers = [f"time-varying wind forcing: {setup.time_varying_wind.instants.name}", *numbers]
     radius = radius_note(setup.deformation_radius, max(grid.dx, grid.dy))
     return [layer_note(setup.viscosity, setup.beta, grid.dx), *numbers, *radius, step_note(setup)]
 
 
-def left_behind(setup: Setup, state: Mapping[str, np.ndarray]) -> tuple[str, ...]:
+def unused_field_notes(setup: Setup, state: Mapping[str, np.ndarray]) -> tuple[str, ...]:
     """Return notes on fields of a restored state that the run does not use."""
     carried = {"tracer": setup.diffusivity is not None, "particles": setup.particles > 0}
-    left = (name for name, own in carried.items() if name in state and not own)
+    left = (name for name, in_use in carried.items() if name in state and not in_use)
     return tuple(f"{name} of the restart file dropped: the case defines no {name}" for name in left)
 
 
-def summary_rows_of(found: Mapping[str, float], budget: Mapping[str, float]) -> list[tuple[str, str]]:
+def summary_rows_of(diagnostics: Mapping[str, float], budget: Mapping[str, float]) -> list[tuple[str, str]]:
     """Return the rows of the run summary from `diagnostics` and `energy_budget`, in the units of the model."""
-    low, high = found["min_streamfunction"], found["max_streamfunction"]
+    low, high = diagnostics["min_streamfunction"], diagnostics["max_streamfunction"]
     terms = ("wind", "viscosity", "biharmonic", "friction")
     drains = ", ".join(f"{name} {budget[name]:+.4g}" for name in terms if budget[name] != 0.0)
     return [
-        ("energy", f"{found['energy']:.6g}, enstrophy {found['enstrophy']:.6g}"),
+        ("energy", f"{diagnostics['energy']:.6g}, enstrophy {diagnostics['enstrophy']:.6g}"),
         (
             "budget",
             f"{drains or 'no sources or sinks'}; residual of the Jacobian {budget['residual']:.1e} of the largest term",
         ),
-        ("streamfunction", f"{low:.5g} to {high:.5g}, transport per depth {found['transport_per_depth']:.5g}"),
-        ("velocity", f"maximum |u| {found['max_velocity_x']:.4g}, |v| {found['max_velocity_y']:.4g}"),
+        ("streamfunction", f"{low:.5g} to {high:.5g}, transport per depth {diagnostics['transport_per_depth']:.5g}"),
+        ("velocity", f"maximum |u| {diagnostics['max_velocity_x']:.4g}, |v| {diagnostics['max_velocity_y']:.4g}"),
     ]
 
 
 def settings_of(setup: Setup) -> dict[str, str | float | int]:
     """Return the resolved configuration, for the attributes of output files."""
-    found: dict[str, str | float | int] = {
+    settings: dict[str, str | float | int] = {
         "basin": setup.basin,
         "walls": setup.walls,
         "jacobian": setup.jacobian,
@@ -122,5 +122,5 @@ def settings_of(setup: Setup) -> dict[str, str | float | int]:
         "layers": 2 if setup.layers else 1,
     }
     if setup.beta != 0.0 and setup.viscosity > 0.0:
-        found["points_per_munk_width"] = munk_width(setup.viscosity, setup.beta) / setup.grid.dx
-    return found
+        settings["points_per_munk_width"] = munk_width(setup.viscosity, setup.beta) / setup.grid.dx
+    return settings

@@ -122,22 +122,22 @@ def add_coupling(j, i, psi, other_psi, q, other_q, total, by_psi, by_q):
 
 
 @cell
-def to_modes(j, i, first, second, share):
-    """Replace q1, q2 by the barotropic mode share q1 + (1 - share) q2 and the baroclinic mode q1 - q2.
+def to_modes(j, i, first, second, fraction):
+    """Replace q1, q2 by the barotropic mode fraction q1 + (1 - fraction) q2 and the baroclinic mode q1 - q2.
 
-    share : thickness fraction of the upper layer.
+    fraction : thickness fraction of the upper layer.
     """
     a, b = first[j, i], second[j, i]
-    first[j, i] = b + share * (a - b)
+    first[j, i] = b + fraction * (a - b)
     second[j, i] = a - b
 
 
 @cell
-def from_modes(j, i, first, second, share):
-    """Replace the modes by psi1 = barotropic + (1 - share) baroclinic and psi2 = barotropic - share baroclinic."""
+def from_modes(j, i, first, second, fraction):
+    """Replace the modes by psi1 = barotropic + (1 - fraction) baroclinic, psi2 = barotropic - fraction baroclinic."""
     a, b = first[j, i], second[j, i]
-    first[j, i] = a + (real(1.0) - share) * b
-    second[j, i] = a - share * b
+    first[j, i] = a + (real(1.0) - fraction) * b
+    second[j, i] = a - fraction * b
 
 
 @cell

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eagre.basis import Basis
+from eagre.basis import RestartReference
 from eagre.grid import Grid
 from eagre.models.barotropic.layers import Layers
 from eagre.moving import TimeVaryingField
-from eagre.stepping.averages import Asked
+from eagre.stepping.averages import StatisticsPlan
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +36,9 @@ class Setup:
     diffusivity: float | None  # tracer diffusivity, m2/s; None without a tracer
     particles: int  # number
     kernels: str = "fast"  # or "reference": slow reference kernels
-    time_statistics: Asked | None = None  # requested time statistics
-    moving: TimeVaryingField | None = None  # time-varying wind forcing at the points of the whole basin
-    rows: tuple[int, int | None] = (0, None)  # first and end row of `moving` on this device
+    time_statistics: StatisticsPlan | None = None  # requested time statistics
+    time_varying_wind: TimeVaryingField | None = None  # time-varying wind forcing at the points of the whole basin
+    rows: tuple[int, int | None] = (0, None)  # first and end row of `time_varying_wind` on this device
 
     @property
     def periodic(self) -> tuple[bool, bool]:
@@ -52,13 +52,15 @@ class Setup:
         return screening**-0.5 if screening > 0.0 else np.inf
 
     @property
-    def stood_on(self) -> dict[str, Basis]:
+    def restart_references(self) -> dict[str, RestartReference]:
         """Reference data that the values of a state depend on."""
         layers = () if self.layers is None else (self.layers.upper, self.layers.lower)
         of = "of the run that wrote it"
         return {
-            "screening": Basis("1 / deformation_radius^2", self.screening, "", f"deformation_radius in [physics] {of}"),
-            "coupling": Basis("coupling of layers", layers, "", f"upper and lower in [layers] {of}"),
+            "screening": RestartReference(
+                "1 / deformation_radius^2", self.screening, "", f"deformation_radius in [physics] {of}"
+            ),
+            "coupling": RestartReference("coupling of layers", layers, "", f"upper and lower in [layers] {of}"),
         }
 
     @property
@@ -74,9 +76,9 @@ class Setup:
 
     def curl_at(self, time: float) -> np.ndarray:
         """Return the wind forcing at a time, s."""
-        return self.curl if self.moving is None else self.moving.at(time)[slice(*self.rows)]
+        return self.curl if self.time_varying_wind is None else self.time_varying_wind.at(time)[slice(*self.rows)]
 
     @property
-    def has_further_terms(self) -> bool:
+    def has_extra_terms(self) -> bool:
         """True if topography, biharmonic viscosity or a second layer add terms to the tendency kernel."""
         return self.topography is not None or self.biharmonic > 0.0 or self.layers is not None

@@ -12,11 +12,11 @@ from eagre.models.barotropic.adams_bashforth import WEIGHTS
 from eagre.models.barotropic.setup import Setup
 
 REAL_LIMIT = {2: 1.0, 3: 6.0 / 11.0}  # stability limit of dt times a decay rate, by order of Adams-Bashforth
-MOST_GROWTH = 0.01  # growth per wave period; without friction the second order amplifies waves at any time step
+MAX_GROWTH = 0.01  # growth per wave period; without friction the second order amplifies waves at any time step
 FLOW_LIMIT = 0.5  # advective Courant number, with a safety margin
 
 
-def largest_eigenvalue(setup: Setup) -> float:
+def max_eigenvalue(setup: Setup) -> float:
     """Return the largest eigenvalue of -Lap on the grid, 1 / length^2: the shortest wave along both axes."""
     total = 0.0
     for wrap, n, h in zip(setup.periodic, (setup.grid.nx, setup.grid.ny), (setup.grid.dx, setup.grid.dy), strict=True):
@@ -27,14 +27,14 @@ def largest_eigenvalue(setup: Setup) -> float:
 
 def friction_limit(setup: Setup) -> float:
     """Return the stability limit of explicit viscosity and friction, s; infinite without them."""
-    k2 = largest_eigenvalue(setup)
+    k2 = max_eigenvalue(setup)
     rate = _explicit_rate(setup, k2)
     return REAL_LIMIT[setup.order] / rate if rate > 0.0 else math.inf
 
 
 def diffusion_limit(setup: Setup) -> float:
     """Return the stability limit of tracer diffusion, s; infinite without it."""
-    rate = (setup.diffusivity or 0.0) * largest_eigenvalue(setup)
+    rate = (setup.diffusivity or 0.0) * max_eigenvalue(setup)
     return REAL_LIMIT[setup.order] / rate if rate > 0.0 else math.inf
 
 
@@ -49,12 +49,12 @@ def growth(order: int, step: complex) -> float:
 
 
 def longest_wave_step(order: int, frequency: float, decay: float) -> float:
-    """Return the time step, s, at which a wave with decay rate `decay`, 1/s, grows by MOST_GROWTH per period."""
+    """Return the time step, s, at which a wave with decay rate `decay`, 1/s, grows by MAX_GROWTH per period."""
     low, high = 0.0, 2.0 / frequency
     for _ in range(50):
         dt = 0.5 * (low + high)
         periods = frequency * dt / (2.0 * math.pi)
-        grows = math.log(growth(order, complex(-decay, frequency) * dt)) > periods * math.log1p(MOST_GROWTH)
+        grows = math.log(growth(order, complex(-decay, frequency) * dt)) > periods * math.log1p(MAX_GROWTH)
         low, high = (low, dt) if grows else (dt, high)
     return low
 
@@ -118,5 +118,5 @@ def check_time_step(setup: Setup) -> None:
 def step_note(setup: Setup) -> str:
     """Return a note on the time step and its limits."""
     limits = {"friction": friction_limit(setup), "tracer": diffusion_limit(setup), "Rossby waves": wave_limit(setup)}
-    parts = [f"{limit:.3g} ({why})" for why, limit in limits.items() if math.isfinite(limit)]
-    return f"time step: {setup.time_step:g}; limits: {', '.join([*parts, '0.5 / (|u| / dx + |v| / dy) (flow)'])}"
+    limits_text = [f"{limit:.3g} ({why})" for why, limit in limits.items() if math.isfinite(limit)]
+    return f"time step: {setup.time_step:g}; limits: {', '.join([*limits_text, '0.5 / (|u| / dx + |v| / dy) (flow)'])}"

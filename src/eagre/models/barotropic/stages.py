@@ -30,9 +30,9 @@ class Stages:
         switches = {"JACOBIAN": JACOBIANS[self.setup.jacobian], **switches}
         return device.over(device.loop(cell, self.state.precision, switches), self.setup.inner, arguments)
 
-    def update(self, now: int) -> Launches:
-        """Return the launches that update tracer and vorticity from buffers `now`."""
-        return [*self.wind(), *self.tracer(now), *self.further_terms(now), *self.vorticity(now)]
+    def update(self, old: int) -> Launches:
+        """Return the launches that update tracer and vorticity from buffers `old`."""
+        return [*self.wind(), *self.tracer(old), *self.extra_terms(old), *self.vorticity(old)]
 
     # -- tendencies ---------------------------------------------------------------------------------
 
@@ -40,27 +40,27 @@ class Stages:
         """Return the launches that interpolate a time-varying wind forcing to the start of the step."""
         return self.state.wind.launches()
 
-    def tracer(self, now: int) -> Launches:
+    def tracer(self, old: int) -> Launches:
         """Return the launches of tracer advection-diffusion; they use psi at the start of the step."""
         setup, state = self.setup, self.state
         if not state.tracer:
             return []
-        c, new = state.tracer[now], state.tracer[1 - now]
+        c, new = state.tracer[old], state.tracer[1 - old]
         _, over_dx2, over_dy2 = self._over
         numbers = (self._over[0], 0.0, setup.diffusivity * over_dx2, setup.diffusivity * over_dy2, 0.0, 0.0)  # type: ignore[operator]
         coefficients = kernels.Coefficients._make(map(state.real, numbers))
-        rest = (*state.ages(state.tracer_history, now), state.wind.curl, state.tracer_weights, coefficients)
+        further = (*state.ages(state.tracer_history, old), state.wind.curl, state.tracer_weights, coefficients)
         switches = {"HISTORY": setup.order - 1, "WIND": 0}
-        update = self._loop(reference.updated, state.psi[0][now], c, new, new, *rest, **switches)
-        return [update, *self.tracer_boundary(1 - now)]
+        update = self._loop(reference.updated, state.psi[0][old], c, new, new, *further, **switches)
+        return [update, *self.tracer_boundary(1 - old)]
 
-    def further_terms(self, now: int) -> Launches:
+    def extra_terms(self, old: int) -> Launches:
         """Return the launches that sum topography, biharmonic and coupling terms before the update."""
-        return [launch for layer in self._layers for launch in self._terms(layer, now)]
+        return [launch for layer in self._layers for launch in self._terms(layer, old)]
 
-    def vorticity(self, now: int) -> Launches:
+    def vorticity(self, old: int) -> Launches:
         """Return the launches of tendency and Adams-Bashforth of all layers."""
-        return [launch for layer in self._layers for launch in self._update(layer, now)]
+        return [launch for layer in self._layers for launch in self._update(layer, old)]
 
     def _coefficients(self, viscosity: float) -> kernels.Coefficients:
         setup = self.setup
@@ -76,27 +76,27 @@ class Stages:
         )
         return kernels.Coefficients._make(map(self.state.real, numbers))
 
-    def _terms(self, layer: int, at: int) -> Launches:
+    def _terms(self, layer: int, old: int) -> Launches:
         """Return the launches of the further terms of one layer."""
-        if not self.setup.has_further_terms:
+        if not self.setup.has_extra_terms:
             return []
         setup, state, real = self.setup, self.state, self.state.real
-        total, psi, q = self.state.total[layer], self.state.psi[layer][at], self.state.q[layer][at]
-        made: Launches = [
+        total, psi, q = self.state.total[layer], self.state.psi[layer][old], self.state.q[layer][old]
+        launches: Launches = [
             self._loop(reference.set_forcing, state.wind.curl, total, WIND=state.wind.kind if layer == 0 else 0)
         ]
         if setup.topography is not None and layer == self.state.count - 1:
-            made.append(self._loop(reference.subtract_topography, psi, self.state.bed, total, real(self._over[0])))
+            launches.append(self._loop(reference.subtract_topography, psi, self.state.bed, total, real(self._over[0])))
         if setup.biharmonic > 0.0:
-            made += self._biharmonic(layer, at)
+            launches += self._biharmonic(layer, old)
         if setup.layers is not None:
             other = 1 - layer
             by_psi, by_q = setup.layers.coupling(layer, setup.viscosity, setup.friction)
-            others = (psi, self.state.psi[other][at], q, self.state.q[other][at])
-            made.append(self._loop(reference.add_coupling, *others, total, real(by_psi), real(by_q)))
-        return made
+            others = (psi, self.state.psi[other][old], q, self.state.q[other][old])
+            launches.append(self._loop(reference.add_coupling, *others, total, real(by_psi), real(by_q)))
+        return launches
 
-    def _biharmonic(self, layer: int, at: int) -> Launches:
+    def _biharmonic(self, layer: int, old: int) -> Launches:
         """Return the launches of total -= B Lap Lap zeta; zeta = q + F (psi - other psi), or q + lambda psi."""
         setup, state, b = self.setup, self.state, self.setup.biharmonic
         _, over_dx2, over_dy2 = self._over
@@ -104,69 +104,69 @@ class Stages:
         def lap(cell: Any, source: Any, into: Any, factor: float) -> Launch:
             return self._loop(cell, source, into, state.real(factor * over_dx2), state.real(factor * over_dy2))
 
-        made: Launches = [lap(reference.laplacian, state.q[layer][at], state.lap, 1.0)]
-        own = setup.screening if setup.layers is None else setup.layers.coupling_parameter(layer)
-        if own > 0.0:
-            made.append(lap(reference.subtract_laplacian, state.psi[layer][at], state.lap, -own))
+        launches: Launches = [lap(reference.laplacian, state.q[layer][old], state.lap, 1.0)]
+        parameter = setup.screening if setup.layers is None else setup.layers.coupling_parameter(layer)
+        if parameter > 0.0:
+            launches.append(lap(reference.subtract_laplacian, state.psi[layer][old], state.lap, -parameter))
         if setup.layers is not None:
-            made.append(lap(reference.subtract_laplacian, state.psi[1 - layer][at], state.lap, own))
-        made += self.fill_boundary(state.lap, state.lap, vanishing=True)
-        return [*made, lap(reference.subtract_laplacian, state.lap, state.total[layer], b)]
+            launches.append(lap(reference.subtract_laplacian, state.psi[1 - layer][old], state.lap, parameter))
+        launches += self.fill_boundary(state.lap, state.lap, vanishing=True)
+        return [*launches, lap(reference.subtract_laplacian, state.lap, state.total[layer], b)]
 
-    def _update(self, layer: int, at: int) -> Launches:
+    def _update(self, layer: int, old: int) -> Launches:
         """Return the launches of tendency and Adams-Bashforth of one layer."""
-        setup, state, then = self.setup, self.state, 1 - at
+        setup, state, new_buffer = self.setup, self.state, 1 - old
         c = self._coefficients(0.0 if setup.implicit else setup.viscosity)
         if setup.layers is not None and layer == 0:
             c = c._replace(friction=state.real(0.0))
         switches = {
             "HISTORY": setup.order - 1,
-            "WIND": 2 if setup.has_further_terms else state.wind.kind,
+            "WIND": 2 if setup.has_extra_terms else state.wind.kind,
             "JACOBIAN": JACOBIANS[setup.jacobian],
         }
-        curl = state.total[layer] if setup.has_further_terms else state.wind.curl
-        new = state.q[layer][then]
-        target = new if self.kernels.fused_layout else state.psi[layer][then]
-        ages = state.ages(state.history[layer], at)
-        fields = Update(state.psi[layer][at], state.q[layer][at], new, target, *ages, curl, state.weights, c)
+        curl = state.total[layer] if setup.has_extra_terms else state.wind.curl
+        new = state.q[layer][new_buffer]
+        target = new if self.kernels.separate_psi else state.psi[layer][new_buffer]
+        ages = state.ages(state.history[layer], old)
+        fields = Update(state.psi[layer][old], state.q[layer][old], new, target, *ages, curl, state.weights, c)
         return self.kernels.update(state, layer, fields, switches)
 
     # -- solutions ----------------------------------------------------------------------------------
 
-    def implicit_viscosity(self, now: int) -> Launches:
+    def implicit_viscosity(self, old: int) -> Launches:
         """Return the launches of Crank-Nicolson viscosity: (1 - a Lap)(new + old) = 2 old + dt F, a = dt A / 2."""
-        setup, state, new, solver = self.setup, self.state, 1 - now, self.kernels.inversion
+        setup, state, new, solver = self.setup, self.state, 1 - old, self.kernels.inversion
         if not setup.implicit:
             return []
         a = 0.5 * setup.time_step * setup.viscosity
         field = self.solved(new)[0]
-        made = [] if self.kernels.transforms else solver.forward(0, field)
-        made += solver.solve(0, solver.work(0, field), 1.0 / a, -1.0 / a)
-        made += solver.backward(0, field)
-        return [*made, self._loop(reference.complete_implicit, field, state.q[0][now], state.q[0][new], field)]
+        launches = [] if self.kernels.transforms else solver.forward(0, field)
+        launches += solver.solve(0, solver.work(0, field), 1.0 / a, -1.0 / a)
+        launches += solver.backward(0, field)
+        return [*launches, self._loop(reference.complete_implicit, field, state.q[0][old], state.q[0][new], field)]
 
-    def solved(self, at: int) -> list[Any]:
+    def solved(self, buffer: int) -> list[Any]:
         """Return the arrays passed to the solver, one per layer: q, or psi if the solver works in place."""
-        fields = self.state.q if self.kernels.fused_layout else self.state.psi
-        return [fields[layer][at] for layer in self._layers]
+        fields = self.state.q if self.kernels.separate_psi else self.state.psi
+        return [fields[layer][buffer] for layer in self._layers]
 
     def streamfunction(self, new: int, transformed: bool | None = None) -> Launches:
         """Return the launches that solve for psi in buffers `new`; transformed : whether rows are transformed."""
         if transformed is None:
             transformed = self.kernels.transforms and not self.setup.implicit
         fields, solver, stacked = self.solved(new), self.kernels.inversion, self.setup.layers
-        made: Launches = []
+        launches: Launches = []
         for k in self._layers:
-            made += [] if transformed else solver.forward(k, fields[k])
+            launches += [] if transformed else solver.forward(k, fields[k])
         work = [solver.work(k, fields[k]) for k in self._layers]
-        made += self.modes(work, reference.to_modes)
+        launches += self.modes(work, reference.to_modes)
         for k in self._layers:
             screening = self.setup.screening if stacked is None else stacked.inverse_radius_squared(k)
-            made += solver.solve(k, work[k], screening)
-        made += self.modes(work, reference.from_modes)
+            launches += solver.solve(k, work[k], screening)
+        launches += self.modes(work, reference.from_modes)
         for k in self._layers:
-            made += solver.backward(k, self.state.psi[k][new])
-        return made
+            launches += solver.backward(k, self.state.psi[k][new])
+        return launches
 
     def modes(self, work: list[Any], cell: Any) -> Launches:
         """Return the launches that convert two layers to vertical modes or back; none for one layer."""
@@ -174,8 +174,8 @@ class Stages:
             return []
         first, second = (array.reshape(array.shape[0], -1) for array in work)
         program = self.state.device.loop(cell, self.state.precision)
-        share = self.state.real(self.setup.layers.upper_thickness_fraction)
-        return [self.state.device.over(program, first.shape, (first, second, share))]
+        fraction = self.state.real(self.setup.layers.upper_thickness_fraction)
+        return [self.state.device.over(program, first.shape, (first, second, fraction))]
 
     # -- boundary and particles ---------------------------------------------------------------------
 
@@ -192,22 +192,24 @@ class Stages:
         setup, real = self.setup, self.state.real
         wall = boundary.FREE_SLIP if vanishing else boundary.NO_FLUX if no_flux else WALLS[setup.walls]
         kinds = [boundary.PERIODIC if wrap else wall for wrap in setup.periodic]
-        made: Launches = []
+        launches: Launches = []
         _, over_dx2, over_dy2 = self._over
         ny, nx = setup.shape
         if kinds[1] != boundary.FREE_SLIP and any(self._walls_y.values()):
             switches = {"WALL_Y": kinds[1], **self._walls_y}
             program = self.state.device.loop(boundary.boundary_y, self.state.precision, switches)
-            made.append(self.state.device.over(program, (1, nx - 2), (psi, q, real(over_dy2))))
+            launches.append(self.state.device.over(program, (1, nx - 2), (psi, q, real(over_dy2))))
         if kinds[0] != boundary.FREE_SLIP:
             program = self.state.device.loop(boundary.boundary_x, self.state.precision, {"WALL_X": kinds[0]})
-            made.append(self.state.device.over(program, (ny, 1), (psi, q, nx - 1, real(over_dx2))))
-        return made
+            launches.append(self.state.device.over(program, (ny, 1), (psi, q, nx - 1, real(over_dx2))))
+        return launches
 
-    def tracer_boundary(self, at: int) -> Launches:
+    def tracer_boundary(self, buffer: int) -> Launches:
         """Return the launches of the no-flux boundary condition of the tracer."""
         return (
-            self.fill_boundary(self.state.tracer[at], self.state.tracer[at], no_flux=True) if self.state.tracer else []
+            self.fill_boundary(self.state.tracer[buffer], self.state.tracer[buffer], no_flux=True)
+            if self.state.tracer
+            else []
         )
 
     def particles(self, new: int) -> Launches:
@@ -215,8 +217,8 @@ class Stages:
         grid, setup, state = self.setup.grid, self.setup, self.state
         if not setup.particles:
             return []
-        wraps = [float(n) if wrap else 0.0 for n, wrap in zip((grid.nx, grid.ny), setup.periodic, strict=True)]
+        periods = [float(n) if wrap else 0.0 for n, wrap in zip((grid.nx, grid.ny), setup.periodic, strict=True)]
         rate = setup.time_step / (grid.dx * grid.dy)
         program = state.device.loop(drifted, state.precision)
-        arguments = (state.psi[0][new], state.particles, state.width, rate, *wraps)
+        arguments = (state.psi[0][new], state.particles, state.width, rate, *periods)
         return [state.device.over(program, (setup.particles,), arguments)]

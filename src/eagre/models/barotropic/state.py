@@ -22,26 +22,26 @@ LINE = 128  # alignment of rows, bytes
 
 
 class State:
-    """Arrays of one run in two sets of buffers; `at` is the index of the current set.
+    """Arrays of one run in two sets of buffers; `current` is the index of the current set.
 
-    With `fused_layout` (a box on a GPU) rows are aligned to LINE bytes and both sets share one streamfunction array.
+    With `separate_psi` (a box on a GPU) rows are aligned to LINE bytes and both sets share one streamfunction array.
     Otherwise the solver overwrites a copy of the new vorticity with psi, and each set has its own array.
     """
 
-    def __init__(self, setup: Setup, device: Device, precision: str, fused_layout: bool) -> None:
-        self.setup, self.device, self.precision, self.fused_layout = setup, device, precision, fused_layout
+    def __init__(self, setup: Setup, device: Device, precision: str, separate_psi: bool) -> None:
+        self.setup, self.device, self.precision, self.separate_psi = setup, device, precision, separate_psi
         self.real = check_precision(precision)
         self.itemsize = np.dtype(self.real).itemsize
         self.count = 1 if setup.layers is None else 2
         self.steps = 0
         self.width = setup.shape[1]
-        self.layout = Layout(setup.shape, pitch=LINE // self.itemsize if fused_layout else 1)
+        self.layout = Layout(setup.shape, pitch=LINE // self.itemsize if separate_psi else 1)
         self._allocate()
 
     def _allocate(self) -> None:
         setup, device, field = self.setup, self.device, self._field
         layers, older = range(self.count), range(setup.order - 1)
-        self.q, self.psi = self._pairs(one=False), self._pairs(one=self.fused_layout)
+        self.q, self.psi = self._pairs(one=False), self._pairs(one=self.separate_psi)
         self.none = device.zeros((1, 1), self.real)
         self.history = [[field() for _ in older] for _ in layers]
         self.rounding = [field() if setup.compensated_summation else self.none for _ in layers]
@@ -49,7 +49,7 @@ class State:
         self.tracer_history = [field() for _ in older] if self.tracer else []
         self.particles = device.zeros((2, max(1, setup.particles)), np.float64)
         self.wind = Wind(setup, device, self.precision, self.real, self.pad)
-        self.total = [field() for _ in layers] if setup.has_further_terms else []
+        self.total = [field() for _ in layers] if setup.has_extra_terms else []
         self.lap = field() if setup.biharmonic > 0.0 else None
         if setup.topography is not None:
             self.bed = device.array(self.pad(setup.topography).astype(self.real))
@@ -57,9 +57,9 @@ class State:
 
     def set_weights(self) -> None:
         """Set the Adams-Bashforth weights of the next step; the first steps use a lower order."""
-        found = weights(self.setup, self.steps)
-        self.device.fill(self.weights, np.array([*found, 2.0 if self.setup.implicit else 1.0]))
-        self.device.fill(self.tracer_weights, np.array([*found, 1.0]))
+        values = weights(self.setup, self.steps)
+        self.device.fill(self.weights, np.array([*values, 2.0 if self.setup.implicit else 1.0]))
+        self.device.fill(self.tracer_weights, np.array([*values, 1.0]))
 
     def _pairs(self, one: bool) -> list[list[Any]]:
         """Return per layer one array per set of buffers, or with `one` a shared array."""
@@ -70,16 +70,16 @@ class State:
         return self.layout.zeros(self.device, self.real)
 
     @property
-    def at(self) -> int:
+    def current(self) -> int:
         """Index of the current buffers, 0 or 1."""
         return self.steps % 2
 
-    def ages(self, history: list[Any], at: int) -> tuple[Any, Any]:
-        """Return the previous and the oldest tendency for a step from buffers `at`."""
-        return (history[at], history[1 - at]) if len(history) == 2 else (history[0], self.none)
+    def ages(self, history: list[Any], buffer: int) -> tuple[Any, Any]:
+        """Return the previous and the oldest tendency for a step from buffers `buffer`."""
+        return (history[buffer], history[1 - buffer]) if len(history) == 2 else (history[0], self.none)
 
     @property
-    def words(self) -> int:
+    def values_per_update(self) -> int:
         """Values per point that an update reads or writes: psi, q twice, a spectrum, and stored tendencies."""
         return 4 + self.setup.order
 
@@ -88,8 +88,8 @@ class State:
     def integrals(self) -> dict[str, float]:
         """Return energy, enstrophy and extremes (`diagnostics.integrals`)."""
         self.device.synchronize()
-        setup, at = self.setup, self.at
-        psi, q = ([self.view(field[at]) for field in fields] for fields in (self.psi, self.q))
+        setup, buffer = self.setup, self.current
+        psi, q = ([self.view(field[buffer]) for field in fields] for fields in (self.psi, self.q))
         zeta = [relative_vorticity(setup, layer, psi, q) for layer in range(self.count)]
         weights = (1.0,) if setup.layers is None else setup.layers.thickness_fractions
         return integrals(psi, q, zeta, weights, setup.grid.cell_area)
@@ -97,7 +97,7 @@ class State:
     def speeds(self) -> tuple[float, float]:
         """Return the maximum of |u| and |v| in the upper layer."""
         self.device.synchronize()
-        return speeds(self.view(self.psi[0][self.at]), self.setup.grid.dx, self.setup.grid.dy)
+        return speeds(self.view(self.psi[0][self.current]), self.setup.grid.dx, self.setup.grid.dy)
 
     # -- host and device ----------------------------------------------------------------------------
 
@@ -113,7 +113,7 @@ class State:
     def padded(self, name: str, layer: int = 0) -> np.ndarray:
         """Return a host copy of "q", "psi" or "tracer" with boundary points, (my + 2, mx + 2)."""
         fields = self.tracer if name == "tracer" else getattr(self, name)[layer]
-        return self.device.host(self.view(fields[self.at]))
+        return self.device.host(self.view(fields[self.current]))
 
     def points(self, name: str, layer: int = 0) -> np.ndarray:
         """Return a host copy of "q", "psi" or "tracer" at points, (ny, nx)."""
@@ -130,39 +130,39 @@ class State:
         self.steps = 0
         for layer, values in enumerate(q):
             self.fill(self.q[layer][0], values)
-            if not self.fused_layout:
+            if not self.separate_psi:
                 self.device.copy(self.psi[layer][0], self.q[layer][0])
         self.clear_history()
 
     def clear_history(self) -> None:
         """Set stored tendencies and rounding errors to zero."""
-        kept = self.rounding if self.setup.compensated_summation else []
-        for field in (*(f for history in self.history for f in history), *self.tracer_history, *kept):
+        rounding = self.rounding if self.setup.compensated_summation else []
+        for field in (*(f for history in self.history for f in history), *self.tracer_history, *rounding):
             self.fill(field, np.zeros(self.setup.shape))
 
     def _contents(self) -> dict[str, Any]:
         """Return the arrays of a bitwise identical restart; the oldest tendency comes last."""
-        found: dict[str, Any] = {}
+        contents: dict[str, Any] = {}
         for layer in range(self.count):
-            found[f"q{layer}"] = self.q[layer][self.at]
-            found[f"psi{layer}"] = self.psi[layer][self.at]
+            contents[f"q{layer}"] = self.q[layer][self.current]
+            contents[f"psi{layer}"] = self.psi[layer][self.current]
             if self.setup.compensated_summation:
-                found[f"lost{layer}"] = self.rounding[layer]
-            older = self.ages(self.history[layer], self.at)[: self.setup.order - 1]
-            found |= {f"tendency{layer}_{age}": field for age, field in enumerate(older)}
+                contents[f"lost{layer}"] = self.rounding[layer]
+            older = self.ages(self.history[layer], self.current)[: self.setup.order - 1]
+            contents |= {f"tendency{layer}_{age}": field for age, field in enumerate(older)}
         if self.tracer:
-            found["tracer"] = self.tracer[self.at]
-            older = self.ages(self.tracer_history, self.at)[: self.setup.order - 1]
-            found |= {f"tracer_tendency_{age}": field for age, field in enumerate(older)}
-        return found
+            contents["tracer"] = self.tracer[self.current]
+            older = self.ages(self.tracer_history, self.current)[: self.setup.order - 1]
+            contents |= {f"tracer_tendency_{age}": field for age, field in enumerate(older)}
+        return contents
 
     def state(self) -> dict[str, np.ndarray]:
         """Return host copies of all arrays that a bitwise identical restart needs."""
         self.device.synchronize()
-        found = {name: self.device.host(self.view(field)) for name, field in self._contents().items()}
+        arrays = {name: self.device.host(self.view(field)) for name, field in self._contents().items()}
         if self.setup.particles:
-            found["particles"] = self.device.host(self.particles)
-        return {"steps": np.array(self.steps), **found}
+            arrays["particles"] = self.device.host(self.particles)
+        return {"steps": np.array(self.steps), **arrays}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Restore a state of `state`."""

@@ -18,15 +18,15 @@ from eagre.models.barotropic.inversion import Launches
 from eagre.models.barotropic.stages import Stages
 
 
-def step(stages: Stages, now: int) -> Launches:
-    """Return the launches of a step from buffers `now`, 0 or 1, to the others."""
-    new = 1 - now
+def step(stages: Stages, old: int) -> Launches:
+    """Return the launches of a step from buffers `old`, 0 or 1, to the others."""
+    new = 1 - old
     return [
         *stages.wind(),
-        *stages.tracer(now),
-        *stages.further_terms(now),
-        *stages.vorticity(now),
-        *stages.implicit_viscosity(now),
+        *stages.tracer(old),
+        *stages.extra_terms(old),
+        *stages.vorticity(old),
+        *stages.implicit_viscosity(old),
         *stages.streamfunction(new),
         *stages.boundary(new),
         *stages.particles(new),

@@ -11,12 +11,12 @@ from eagre.errors import BlowUpError
 from eagre.models.barotropic.adams_bashforth import state_for
 from eagre.models.barotropic.stability import flow_limit, wave_limit
 from eagre.stepping.advance import Failure
-from eagre.stepping.keeper import Keeper, State
+from eagre.stepping.keeper import InMemoryCheckpoint, State
 
 CPU_LOOK_STEPS = 100  # steps between two checks of the state
 KEEP_SECONDS = {"cpu": 0.5, "cuda": 20.0}  # wall time between two checkpoints in host memory, s
-MANY = 2**53  # steps; no limit
-NEARLY = 1e-6  # tolerance of output times, in time steps
+NO_LIMIT = 2**53  # steps; no limit
+TIME_TOLERANCE = 1e-6  # tolerance of output times, in time steps
 
 
 class Stepper:
@@ -28,8 +28,8 @@ class Stepper:
         self._landed: float | None = None
         engine.resume_maps({}, start)
         kind = engine.device.kind
-        self.keeper = Keeper(self.state, self.restore, KEEP_SECONDS[kind])
-        self.look_steps = CPU_LOOK_STEPS if kind == "cpu" else engine.device.parameters("barotropic.steps").look
+        self.checkpoint = InMemoryCheckpoint(self.state, self.restore, KEEP_SECONDS[kind])
+        self.check_interval = CPU_LOOK_STEPS if kind == "cpu" else engine.device.parameters("barotropic.steps").look
 
     @property
     def time(self) -> float:
@@ -39,36 +39,36 @@ class Stepper:
     def step(self, until: float, count: int) -> int:
         """Advance to the first step at or after `until`, s, by at most `count` steps; return the number of steps."""
         exact = (until - self.start) / self.setup.time_step
-        last = math.ceil(exact - NEARLY)
-        made = max(0, min(count, last - self.engine.steps))
-        if made > 0:
-            made = min(made, self._blown())
-            self.engine.advance(made)
+        last = math.ceil(exact - TIME_TOLERANCE)
+        steps_completed = max(0, min(count, last - self.engine.steps))
+        if steps_completed > 0:
+            steps_completed = min(steps_completed, self._blown())
+            self.engine.advance(steps_completed)
             self._landed = None
         # Report a time that is a multiple of the time step exactly, without the rounding error of the product.
-        if self.engine.steps >= last and (made == 0 or abs(last - exact) < NEARLY):
+        if self.engine.steps >= last and (steps_completed == 0 or abs(last - exact) < TIME_TOLERANCE):
             self._landed = float(until)
-        return made
+        return steps_completed
 
     def _blown(self) -> int:
         """Load the records of a time-varying wind; return the number of steps that the records cover."""
-        steps, moving = self.engine.steps, self.setup.moving
-        if moving is None:
-            return MANY
+        steps, wind = self.engine.steps, self.setup.time_varying_wind
+        if wind is None:
+            return NO_LIMIT
         begun = self.start + steps * self.setup.time_step
-        moving.use(begun)
+        wind.use(begun)
         self.engine.use_wind(steps, self.start)
-        last = math.ceil((moving.instants.end(begun) - self.start) / self.setup.time_step - NEARLY)
+        last = math.ceil((wind.instants.end(begun) - self.start) / self.setup.time_step - TIME_TOLERANCE)
         return max(1, last - steps)
 
-    def look(self) -> Failure | None:
+    def check_state(self) -> Failure | None:
         """Check the state for non-finite values.
 
         The location is unknown, because the elliptic solver spreads non-finite values over the basin.
         """
         with np.errstate(all="ignore"):
-            found = self.engine.integrals()
-        finite = math.isfinite(found["energy"]) and math.isfinite(found["max_vorticity"])
+            integrals = self.engine.integrals()
+        finite = math.isfinite(integrals["energy"]) and math.isfinite(integrals["max_vorticity"])
         return None if finite else Failure("values that are not finite")
 
     def blow_up(self, failure: Failure) -> BlowUpError:
@@ -77,7 +77,7 @@ class Stepper:
         time = self.time + dt
         size = np.abs(engine.points("q"))
         j, i = np.unravel_index(int(size.argmax()), size.shape)
-        self.keeper.roll_back()
+        self.checkpoint.roll_back()
         u, v = engine.speeds()
         limit = min(flow_limit(u, v, grid.dx, grid.dy), wave_limit(self.setup), 0.5 * dt)
         return BlowUpError(

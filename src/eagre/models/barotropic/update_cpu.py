@@ -39,13 +39,13 @@ def row_advance(zeta, new, older, oldest, weights, j, f):
 def update_cpu(psi, zeta, new, target, older, oldest, curl, weights, c, scratch):
     """Set new = zeta + dt F at interior points, and copy new to `target`, which the solver overwrites with psi.
 
-    psi, zeta, new, target, older, oldest : (my + 2, mx + 2); scratch : (pieces, mx).
+    psi, zeta, new, target, older, oldest : (my + 2, mx + 2); scratch : (chunks, mx).
     """
     rows = psi.shape[0] - 2
-    pieces = scratch.shape[0]
-    for piece in prange(pieces):
-        for j in range(piece * rows // pieces, (piece + 1) * rows // pieces):
-            row_tendency(psi, zeta, curl, c, j, scratch[piece])
-            row_advance(zeta, new, older, oldest, weights, j, scratch[piece])
+    chunks = scratch.shape[0]
+    for chunk in prange(chunks):
+        for j in range(chunk * rows // chunks, (chunk + 1) * rows // chunks):
+            row_tendency(psi, zeta, curl, c, j, scratch[chunk])
+            row_advance(zeta, new, older, oldest, weights, j, scratch[chunk])
             for i in range(psi.shape[1] - 2):
                 target[j + 1, i + 1] = new[j + 1, i + 1]

@@ -45,12 +45,12 @@ def load_stored(psi, zeta, low, m, ny, p, z):
 
 
 @cell
-def put_columns(found, shared, table, m):
+def put_columns(result, shared, table, m):
     """Store the new vorticity of both rows in shared memory, without wall points."""
     for n in range(VECTOR):
         j = m + np.uint64(n)
         if j > np.uint64(0) and j < np.uint64(ROW):
-            put_row(shared, table, j, complex(found[0, n], found[2, n]))
+            put_row(shared, table, j, complex(result[0, n], result[2, n]))
 
 
 @cell
@@ -58,26 +58,26 @@ def update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low
     """Update rows low + 1, low + 2, columns m .. m + VECTOR - 1, and copy the new vorticity to shared memory."""
     p = cuda.local.array((4, SPAN), real)
     z = cuda.local.array((4, SPAN), real)
-    before = cuda.local.array((4, VECTOR), real)
+    previous = cuda.local.array((4, VECTOR), real)
     forcing = cuda.local.array((2, VECTOR), real)
-    found = cuda.local.array((4, VECTOR), real)
+    result = cuda.local.array((4, VECTOR), real)
     pitch, width = np.uint64(psi.shape[1]), np.uint64(ROW + 1)
     # All loads precede the first store, because the compiler does not move loads across stores.
     load_stored(psi, zeta, low, m, ny, p, z)
     first = (low + np.uint64(1)) * pitch + m
     second = first + pitch
-    load_history(older, oldest, first, before, 0)
-    load_history(older, oldest, second, before, 1)
+    load_history(older, oldest, first, previous, 0)
+    load_history(older, oldest, second, previous, 1)
     load_wind(curl, low + np.uint64(1), m, width, forcing, 0)
     load_wind(curl, low + np.uint64(2), m, width, forcing, 1)
-    computed(p, z, 0, before, forcing, w, c, m, width, found)
-    computed(p, z, 1, before, forcing, w, c, m, width, found)
-    store_columns(new, first, found, 0)
-    store_history(older, oldest, first, found, 1)
+    computed(p, z, 0, previous, forcing, w, c, m, width, result)
+    computed(p, z, 1, previous, forcing, w, c, m, width, result)
+    store_columns(new, first, result, 0)
+    store_history(older, oldest, first, result, 1)
     if low + np.uint64(2) < ny:
-        store_columns(new, second, found, 2)
-        store_history(older, oldest, second, found, 3)
-    put_columns(found, shared, table, m)
+        store_columns(new, second, result, 2)
+        store_history(older, oldest, second, result, 3)
+    put_columns(result, shared, table, m)
 
 
 @cell

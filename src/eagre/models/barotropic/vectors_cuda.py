@@ -12,23 +12,23 @@ SPAN = switch("SPAN", 6)  # VECTOR + 2, as a compile-time constant
 
 
 @cell
-def load_columns(field, place, into, row, start):
-    """Load VECTOR columns from flat index `place` into into[row, start ..]."""
+def load_columns(field, index, into, row, start):
+    """Load VECTOR columns from flat index `index` into into[row, start ..]."""
     if VECTOR == 4:
-        a, b, c, d = load_four(field, place, 0)
+        a, b, c, d = load_four(field, index, 0)
         into[row, start], into[row, start + 1], into[row, start + 2], into[row, start + 3] = a, b, c, d
     else:
-        a2, b2 = load_two(field, place, 0)
+        a2, b2 = load_two(field, index, 0)
         into[row, start], into[row, start + 1] = a2, b2
 
 
 @cell
-def store_columns(field, place, values, row):
-    """Store VECTOR columns of values[row] at flat index `place`."""
+def store_columns(field, index, values, row):
+    """Store VECTOR columns of values[row] at flat index `index`."""
     if VECTOR == 4:
-        store_four(field, place, 0, (values[row, 0], values[row, 1], values[row, 2], values[row, 3]))
+        store_four(field, index, 0, (values[row, 0], values[row, 1], values[row, 2], values[row, 3]))
     else:
-        store_two(field, place, 0, (values[row, 0], values[row, 1]))
+        store_two(field, index, 0, (values[row, 0], values[row, 1]))
 
 
 @cell
@@ -74,8 +74,8 @@ def load_wind(curl, j, m, width, into, row):
 
 
 @cell
-def computed(p, z, row, before, forcing, w, c, m, width, found):
-    """Store the new vorticity and tendency of the row after `row` in found[2 row], found[2 row + 1].
+def computed(p, z, row, previous, forcing, w, c, m, width, result):
+    """Store the new vorticity and tendency of the row after `row` in result[2 row], result[2 row + 1].
 
     Both are zero on walls and outside the grid.
     """
@@ -88,8 +88,8 @@ def computed(p, z, row, before, forcing, w, c, m, width, found):
         )  # fmt: skip
         long_before = real(0.0)
         if HISTORY == 2:
-            long_before = before[row + 2, n]
-        value = advanced(z[k, n + 1], f, before[row, n], long_before, w)
+            long_before = previous[row + 2, n]
+        value = advanced(z[k, n + 1], f, previous[row, n], long_before, w)
         inside = m + np.uint64(n) > np.uint64(0) and m + np.uint64(n + 1) < width
-        found[row + row, n] = value if inside else real(0.0)
-        found[row + row + 1, n] = f if inside else real(0.0)
+        result[row + row, n] = value if inside else real(0.0)
+        result[row + row + 1, n] = f if inside else real(0.0)

@@ -21,20 +21,20 @@ from eagre.terms.weather_wind import check_air_density, law_of
 
 
 @cell
-def count_step(k, clock, share):
-    """Set share = interpolation weight of the odd record for the next step and increment the step counter; k is 0.
+def count_step(k, clock, weight):
+    """Set weight = interpolation weight of the odd record for the next step and increment the step counter; k is 0.
 
     clock : (5,), double: step number, time of step 0, time step, times of the even and the odd record, s.
     """
     time = clock[1] + clock[0] * clock[2]
-    share[k] = real((time - clock[3]) / (clock[4] - clock[3]))
+    weight[k] = real((time - clock[3]) / (clock[4] - clock[3]))
     clock[0] += 1.0
 
 
 @cell
-def blend_records(j, i, even, odd, share, curl):
+def blend_records(j, i, even, odd, weight, curl):
     """Set the curl at point (j, i) by linear interpolation between two records."""
-    curl[j, i] = even[j, i] + share[0] * (odd[j, i] - even[j, i])
+    curl[j, i] = even[j, i] + weight[0] * (odd[j, i] - even[j, i])
 
 
 class Wind:
@@ -57,23 +57,23 @@ class Wind:
         self._setup, self._device, self._precision, self._real, self._pad = setup, device, precision, kind, pad
         self._held: list[int | None] = [None, None]
         curl = setup.curl
-        if setup.moving is None:
+        if setup.time_varying_wind is None:
             self.kind = 0 if not curl.any() else 1 if bool((curl == curl[:, :1]).all()) else 2
             self.curl = device.array(pad(curl)[:, : 1 if self.kind < 2 else None].astype(kind))
             return
         self.kind = 2
         self.curl, *self._records = (device.zeros(setup.shape, kind) for _ in range(3))
-        self._clock, self._share = device.zeros((5,), np.float64), device.zeros((1,), kind)
+        self._clock, self._weight = device.zeros((5,), np.float64), device.zeros((1,), kind)
 
     def launches(self) -> Launches:
         """Return the launches that update the curl for the next step."""
-        if self._setup.moving is None:
+        if self._setup.time_varying_wind is None:
             return []
         device = self._device
         count, blend = (device.loop(one, self._precision) for one in (count_step, blend_records))
-        fields = (*self._records, self._share, self.curl)
+        fields = (*self._records, self._weight, self.curl)
         return [
-            device.over(count, (1,), (self._clock, self._share)),
+            device.over(count, (1,), (self._clock, self._weight)),
             device.over(blend, self._setup.shape, fields),
         ]
 
@@ -82,15 +82,15 @@ class Wind:
 
         start : time of step 0, s.
         """
-        moving = self._setup.moving
-        if moving is None:
+        field = self._setup.time_varying_wind
+        if field is None:
             return
         for slot, record in enumerate(self._records):
-            if self._held[slot] != moving.used[slot]:
-                values = moving.in_use(slot)[slice(*self._setup.rows)]
+            if self._held[slot] != field.used[slot]:
+                values = field.in_use(slot)[slice(*self._setup.rows)]
                 self._device.fill(record, self._pad(values).astype(self._real))
-                self._held[slot] = moving.used[slot]
-        times = (moving.instants.times[k] for k in moving.used)
+                self._held[slot] = field.used[slot]
+        times = (field.instants.times[k] for k in field.used)
         self._device.fill(self._clock, np.array([float(steps), start, self._setup.time_step, *times]))
 
 
@@ -99,7 +99,7 @@ def between_points(grid: Grid) -> Grid:
     return Grid(grid.nx - 1, grid.ny - 1, grid.dx, grid.dy, float(grid.x[0]), float(grid.y[0]), grid.crs)
 
 
-def words_of_wind(value: Any) -> int:
+def wind_array_count(value: Any) -> int:
     """Return the number of device arrays that a time-varying `wind_forcing` adds: two records."""
     return 2 if isinstance(value, TimeVaryingField) else 0
 
@@ -114,14 +114,14 @@ def checked_curl(value: Any, grid: Grid, time: float) -> dict[str, Any]:
             fix="nodes = NodeGrid(grid.ny - 1, grid.nx - 1)",
         )  # fmt: skip
     value.instants.hats[0].covers(time, time)
-    return {"curl": value.at(time), "moving": value}
+    return {"curl": value.at(time), "time_varying_wind": value}
 
 
 def varying_curl(curl: np.ndarray, factor: Series) -> TimeVaryingField:
     """Return a curl at the points, (ny, nx), times a time-dependent factor of two or more samples."""
     nodes = NodeGrid(curl.shape[0] - 1, curl.shape[1] - 1)
-    instants = RecordTimeAxis(factor.times, factor.name)
-    return TimeVaryingField(instants, nodes, lambda k: factor.values[k] * curl, "curl of the wind", np.inf, "s-2")
+    time_axis = RecordTimeAxis(factor.times, factor.name)
+    return TimeVaryingField(time_axis, nodes, lambda k: factor.values[k] * curl, "curl of the wind", np.inf, "s-2")
 
 
 def moving_curl(
@@ -177,14 +177,14 @@ def stress_of_wind(
     drag, largest_drag, air_density : see `eagre.terms.weather_wind.WeatherWind`. The stress is interpolated linearly
     between records.
     """
-    intercept, slope, least, most = law_of(drag, largest_drag)
+    intercept, slope, min_drag, max_drag = law_of(drag, largest_drag)
     check_air_density(air_density)
     winds = wind_x, wind_y
 
     def read(k: int, along: int) -> np.ndarray:
         u, v = (one.checked(one.read(k), k) for one in winds)
         speed = np.hypot(u, v)
-        drag = np.minimum(most, np.maximum(least, intercept + slope * speed))
+        drag = np.minimum(max_drag, np.maximum(min_drag, intercept + slope * speed))
         return air_density * drag * speed * (u, v)[along]
 
     def component(along: int) -> TimeVaryingField:
@@ -196,7 +196,7 @@ def stress_of_wind(
 
 def at_points(field: TimeVaryingField, record: np.ndarray, grid: Grid) -> np.ndarray:
     """Return a record on nodes interpolated bilinearly to the points, (ny, nx)."""
-    m, b = field.nodes.place(0, 0.0, grid.ny)
-    n, a = field.nodes.place(1, 0.0, grid.nx)
+    m, b = field.nodes.locate(0, 0.0, grid.ny)
+    n, a = field.nodes.locate(1, 0.0, grid.nx)
     along = record[:, n] + a * (record[:, n + 1] - record[:, n])
     return along[m] + b[:, None] * (along[m + 1] - along[m])

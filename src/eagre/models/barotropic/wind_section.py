@@ -62,14 +62,14 @@ class WindWeatherSection(Section):
         from eagre.models.barotropic.wind import between_points, stress_of_wind
 
         choices = {("stress_x", "stress_y"): self.stress, ("wind_x", "wind_y"): self.wind}
-        found = weather_of(self, between_points(grid), start_date, choices, leave_out=("rain", "pressure"))
-        if found.stress_x is not None and found.stress_y is not None:
-            if found.wind_x is not None:
+        weather = weather_of(self, between_points(grid), start_date, choices, leave_out=("rain", "pressure"))
+        if weather.stress_x is not None and weather.stress_y is not None:
+            if weather.wind_x is not None:
                 got = f"{', '.join(map(str, self.file))} with stress and wind"
                 raise InputError(got, allowed="either stress or wind", fix="wind = false")
-            return found.stress_x, found.stress_y
-        assert found.wind_x is not None and found.wind_y is not None
-        return stress_of_wind(found.wind_x, found.wind_y, self.drag, self.largest_drag, self.air_density)
+            return weather.stress_x, weather.stress_y
+        assert weather.wind_x is not None and weather.wind_y is not None
+        return stress_of_wind(weather.wind_x, weather.wind_y, self.drag, self.largest_drag, self.air_density)
 
 
 class WindSection(Section):
@@ -107,10 +107,10 @@ class WindSection(Section):
     def _one_of_them(self) -> WindSection:
         fields = self.stress_x is not None or self.stress_y is not None
         sources = (self.curl, self.stress, fields or None, self.weather)
-        given = [name for name, has in zip(WINDS, sources, strict=True) if has is not None]
-        if len(given) != 1:
+        names = [name for name, has in zip(WINDS, sources, strict=True) if has is not None]
+        if len(names) != 1:
             none = "neither curl nor stress, nor stress_x and stress_y, nor weather"
-            got = f"both {' and '.join(given)}" if given else none
+            got = f"both {' and '.join(names)}" if names else none
             raise InputError(got, allowed="exactly one of them", fix='stress = "0.05 N/m2"')
         if self.curl is None and self.depth is None:
             raise InputError("stress without depth", allowed="a stress and a depth", fix='depth = "300 m"')
@@ -118,50 +118,52 @@ class WindSection(Section):
             raise InputError("factor with weather", allowed="one of them: weather files are time-varying")
         return self
 
-    def make(self, grid: Grid, periodic: tuple[bool, bool], end: float, start_date: datetime | None, at: At) -> Any:
+    def make(
+        self, grid: Grid, periodic: tuple[bool, bool], end: float, start_date: datetime | None, error_context: At
+    ) -> Any:
         """Return the model's `wind_forcing` for a run to `end`, s: a number, an array or a time-varying field."""
         from eagre.models.barotropic.wind import moving_curl, varying_curl
 
         if self.depth is not None:
-            with at("wind", "depth"):
+            with error_context("wind", "depth"):
                 check_plausible("depth", self.depth, "depth")
         if self.weather is not None:
             assert self.depth is not None
-            with at("wind", "weather", "file"):
+            with error_context("wind", "weather", "file"):
                 stresses = self.weather.stresses(grid, start_date)
                 stresses[0].instants.hats[0].covers(0.0, end)
-                made = moving_curl(*stresses, grid, self.density * self.depth, periodic)
-                made.use(0.0)
-                return made
-        curl = self._curl(grid, periodic, at)
-        with at("wind", "factor"):
+                forcing = moving_curl(*stresses, grid, self.density * self.depth, periodic)
+                forcing.use(0.0)
+                return forcing
+        curl = self._curl(grid, periodic, error_context)
+        with error_context("wind", "factor"):
             factor = self.factor.resolve(0.0, end, start_date)
         if isinstance(factor, Series) and not factor.is_constant:
             return varying_curl(np.broadcast_to(curl, grid.shape), factor)
         return curl if factor == 1.0 else curl * (factor(0.0) if isinstance(factor, Series) else factor)
 
-    def _curl(self, grid: Grid, periodic: tuple[bool, bool], at: At) -> Any:
+    def _curl(self, grid: Grid, periodic: tuple[bool, bool], error_context: At) -> Any:
         """Return the steady forcing curl(tau) / (rho D), 1/s2, a number or (ny, nx)."""
         if self.curl is not None:
-            with at("wind", "curl"):
+            with error_context("wind", "curl"):
                 return self.curl.at_centres(grid)
         assert self.depth is not None
         over = self.density * self.depth
         if self.stress is not None:
-            with at("wind", "stress"):
+            with error_context("wind", "stress"):
                 check_plausible("wind_stress", self.stress, "stress")
             height = (grid.ny - 1) * grid.dy
             curl = -np.pi * self.stress / (over * height) * np.sin(2.0 * np.pi * (grid.y - grid.y[0]) / height)
             return np.repeat(curl[:, None], grid.nx, axis=1)
-        return self._curl_of_fields(grid, periodic, at) / over
+        return self._curl_of_fields(grid, periodic, error_context) / over
 
-    def _curl_of_fields(self, grid: Grid, periodic: tuple[bool, bool], at: At) -> np.ndarray:
+    def _curl_of_fields(self, grid: Grid, periodic: tuple[bool, bool], error_context: At) -> np.ndarray:
         """Return the curl of stress_x and stress_y, (ny, nx), N m-3."""
         from eagre.models.barotropic.inputs import curl_of_stress
 
         fields: dict[str, Any] = {"stress_x": 0.0, "stress_y": 0.0}
         for name in fields:
             if (value := getattr(self, name)) is not None:
-                with at("wind", name):
+                with error_context("wind", name):
                     fields[name] = value.at_centres(grid)
         return curl_of_stress(**fields, grid=grid, periodic=periodic)

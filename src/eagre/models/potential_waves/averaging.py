@@ -14,7 +14,7 @@ from eagre.checks import checked_number
 from eagre.fields import Variable
 from eagre.kernels.averages import Quantities
 from eagre.models.potential_waves.reference import NONLINEAR, along_x, along_y
-from eagre.stepping.averages import Asked, TimeStatistics, asked_of
+from eagre.stepping.averages import StatisticsPlan, TimeStatistics, statistics_plan_of
 from eagre.stepping.averaging import MomentAverages
 
 
@@ -78,7 +78,7 @@ ANY = (-1e12, 1e12)  # s
 
 def requested_averages(
     variables: Sequence[Variable], time_statistics: TimeStatistics | None, statistics_from: float | None
-) -> dict[str, Asked | None]:
+) -> dict[str, StatisticsPlan | None]:
     """Return the requested averages and the surface statistics; `statistics_from` is their start time, s."""
     known, possible = {one.name: one for one in variables}, QUANTITIES.cells
     surface_statistics, eta = None, ["surface_elevation"]
@@ -86,16 +86,16 @@ def requested_averages(
         checked_number("statistics_from", statistics_from, *ANY)
         surface_statistics = TimeStatistics(eta, eta, start=statistics_from, maximum=eta, minimum=eta)
     return {
-        "time_statistics": asked_of(time_statistics, known, possible),
-        "statistics": asked_of(surface_statistics, known, possible),
+        "time_statistics": statistics_plan_of(time_statistics, known, possible),
+        "statistics": statistics_plan_of(surface_statistics, known, possible),
     }
 
 
 class SurfaceAverages(MomentAverages):
     """Time averages of a run, in double precision like the surface."""
 
-    def __init__(self, engine: Any, requested: Asked | None) -> None:
+    def __init__(self, engine: Any, requested: StatisticsPlan | None) -> None:
         laplace, paddle_velocity = engine.laplace, engine.paddle_velocity
         switches = {"NONLINEAR": not engine.setup.linear, "PADDLES": paddle_velocity is not None}
         fields = laplace.fields, laplace.w, laplace.w if paddle_velocity is None else paddle_velocity, laplace.lines
-        super().__init__(engine, QUANTITIES, *fields, asked=requested, precision="double", switches=switches)
+        super().__init__(engine, QUANTITIES, *fields, plan=requested, precision="double", switches=switches)

@@ -132,7 +132,7 @@ class Engine:
 
     def _average(self, time: float) -> None:
         """Accumulate the state at a time, s, into the averages."""
-        averages = self.averages.asked
+        averages = self.averages.plan
         if averages is not None and not set(averages.planes.quantities) <= OF_THE_SURFACE:
             self._find_paddle_velocity(time)
         self.averages.take_up(time)
@@ -144,7 +144,7 @@ class Engine:
 
     def maps_state(self) -> dict[str, np.ndarray]:
         """Return the averages, including the present state if its flow can be computed."""
-        requested = self.averages.asked
+        requested = self.averages.plan
         if requested is not None and (set(requested.planes.quantities) <= OF_THE_SURFACE or self.compute_w()):
             self._average(self._clock())
         return self.averages.state()

@@ -16,7 +16,7 @@ import numpy as np
 from eagre.errors import ConvergenceError
 from eagre.models.potential_waves.residuals import ConjugateResiduals, Problem
 from eagre.models.potential_waves.stencils import RELAXATION
-from eagre.stepping.until import NOTHING, Iterated, Lead, StopTest, Until
+from eagre.stepping.until import NO_PROLOGUE, ConvergenceLoop, IterationResult, Prologue, StopTest
 
 CHEBYSHEV = (1.106, 0.796, 0.622)
 """1 / (c - w cos) for ratios from 0.85 to 1.66."""
@@ -93,13 +93,13 @@ class Iteration:
         three = [laplace.iteration(weight) for weight in CHEBYSHEV]
         weighted_iterations = [*three[0], test.launch, *three[1], test.launch, *three[2]]
         self._methods = {
-            "one weight": Until(device, test, one, look_every=SYNC_INTERVAL),
-            "three weights": Until(device, test, weighted_iterations, look_every=1),
+            "one weight": ConvergenceLoop(device, test, one, iterations_per_check=SYNC_INTERVAL),
+            "three weights": ConvergenceLoop(device, test, weighted_iterations, iterations_per_check=1),
         }
         self._residuals: ConjugateResiduals | None = None
         self.last = Solve()
 
-    def run(self, tolerance: float, max_iterations: int, prologue: Lead) -> Iterated:
+    def run(self, tolerance: float, max_iterations: int, prologue: Prologue) -> IterationResult:
         """Iterate until the 2-norm of a correction of Psi is at most `tolerance`, after the launches of `prologue`.
 
         Raises
@@ -117,16 +117,16 @@ class Iteration:
                 count, norm = slow.iterations, slow.norm
             if not math.isfinite(norm):
                 break
-            method, prologue = "three weights" if rate > SLOW else method, NOTHING
+            method, prologue = "three weights" if rate > SLOW else method, NO_PROLOGUE
         if count >= max_iterations or (count and not math.isfinite(norm)):
             raise ConvergenceError(count, norm, tolerance)
         self._residuals = self._residuals or ConjugateResiduals(self._laplace)
         return self._run(self._residuals, "conjugate residuals", tolerance, max_iterations, prologue, count)
 
     def _run(
-        self, iteration: Until | ConjugateResiduals, method: str, tolerance: float, max_iterations: int, prologue: Lead,
+        self, iteration: ConvergenceLoop | ConjugateResiduals, method: str, tolerance: float, max_iterations: int, prologue: Prologue,
         completed: int,
-    ) -> Iterated:  # fmt: skip
+    ) -> IterationResult:  # fmt: skip
         """Run a method up to a total of `max_iterations` iterations, and set `last`."""
         previous = self.last.previous_iterations if completed and method == self.last.method else completed
         try:

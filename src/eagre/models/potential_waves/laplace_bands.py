@@ -28,7 +28,7 @@ from eagre.models.potential_waves.laplace_base import MAX_ITERATIONS, Laplace
 from eagre.models.potential_waves.laplace_part import LaplacePart
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.zones import ZoneRelaxation
-from eagre.several import Banded, SeveralDevices, part_of
+from eagre.several import DistributedArray, DeviceMesh, part_of
 from eagre.solvers.multigrid.bands import DistributedMultigrid, decompose_grids
 from eagre.solvers.multigrid.plan import Choices, plan_of
 from eagre.stepping.until import THREADS, StopTest
@@ -39,7 +39,7 @@ class SharedTest:
 
     def __init__(self, tests: list[StopTest]) -> None:
         self.control, self.partials, self.norms = (
-            Banded([getattr(test, name) for test in tests], getattr(tests[0], name).shape, None)
+            DistributedArray([getattr(test, name) for test in tests], getattr(tests[0], name).shape, None)
             for name in ("control", "partials", "norms")
         )
         self.launch = [[test.launch] for test in tests]
@@ -54,7 +54,7 @@ class DistributedLaplace(Laplace):
         See `LaplaceProblem`.
     """
 
-    device: SeveralDevices
+    device: DeviceMesh
 
     def __init__(
         self, h: np.ndarray, spacing: tuple[float, float], vertical: Vertical, periodic: tuple[bool, bool],
@@ -71,12 +71,12 @@ class DistributedLaplace(Laplace):
         modes, q = vertical.modes(), MIN_SCREENING / float(h.max()) ** 2
         plan = plan_of(h.shape, spacing, modes.decay.tolist(), periodic, Choices(**choices), ENOUGH)
         decomposition = decompose_grids(plan, q, group, vertical.order, correction or precision, periodic[0])
-        self.device = SeveralDevices(group, decomposition.rows)
+        self.device = DeviceMesh(group, decomposition.rows)
         known = (plan, q, decomposition, self.device, correction or precision, plain)
         self.multigrid = DistributedMultigrid(*known, paired=is_large(h.shape, vertical) and bool(factors))
         self.subdomains = [
             LaplacePart(
-                self.device.cut(h, rank), spacing, vertical, modes, (False, periodic[1]), rank_device, precision,
+                self.device.local_values(h, rank), spacing, vertical, modes, (False, periodic[1]), rank_device, precision,
                 linear, plain, self.multigrid.fine[rank], self.device.inside(rank),
             )
             for rank, rank_device in enumerate(group.devices)
@@ -87,15 +87,15 @@ class DistributedLaplace(Laplace):
         self.eta, self.phi = self.fields[:1], self.fields[1:]
         self.geometry = self._of("geometry", reference.FIELDS)
         all_lines = zip(*(subdomain.lines for subdomain in self.subdomains), strict=True)
-        lines: Any = [Banded(each, (), None) for each in all_lines]
+        lines: Any = [DistributedArray(each, (), None) for each in all_lines]
         self.lines = reference.Lines(*lines)
         self._transport = LocalTransport(group)
         self._publish()
         self._begin()
 
-    def _of(self, name: str, layers: int) -> Banded:
+    def _of(self, name: str, layers: int) -> DistributedArray:
         """Return the distributed array of an array of the subdomains."""
-        return Banded([getattr(subdomain, name) for subdomain in self.subdomains], (layers, *self.shape), -2)
+        return DistributedArray([getattr(subdomain, name) for subdomain in self.subdomains], (layers, *self.shape), -2)
 
     def _publish(self) -> None:
         """Create the stop test and define the exchanged arrays and messages."""
@@ -126,7 +126,7 @@ class DistributedLaplace(Laplace):
                 there, here = (slice(None),), (slice(ends[source] - counts[source], ends[source]),)
             else:
                 leading = (slice(None),) * axis
-                there, here = (*leading, self.device.inside(source)), (*leading, self.device.own(source))
+                there, here = (*leading, self.device.inside(source)), (*leading, self.device.owned(source))
             messages += [
                 Message("squares", source, target, there, here, "all squares") for target in range(len(self.subdomains))
             ]
@@ -154,7 +154,7 @@ class DistributedLaplace(Laplace):
     def end(self) -> list[Stage]:
         return [[subdomain.end() for subdomain in self.subdomains]]
 
-    def rates(self, rates: Banded, gravity: float) -> list[Stage]:
+    def rates(self, rates: DistributedArray, gravity: float) -> list[Stage]:
         pairs = zip(self.subdomains, rates.parts, strict=True)
         return [[subdomain.rates(local_rates, gravity) for subdomain, local_rates in pairs]]
 
@@ -163,7 +163,7 @@ class DistributedLaplace(Laplace):
     def zone_relaxation(self, rows: slice, columns: slice) -> DistributedRelaxation:
         return DistributedRelaxation(self, rows, columns)
 
-    def maximum(self, array: Banded) -> float:
+    def maximum(self, array: DistributedArray) -> float:
         maxima = []
         for rank, (subdomain, local_array) in enumerate(zip(self.subdomains, array.parts, strict=True)):
             with subdomain.device.joined():
@@ -174,7 +174,7 @@ class DistributedLaplace(Laplace):
         ranks = range(len(self.subdomains))
         return [[Launch(program, part_of(arguments, rank), (1,), (THREADS,))] for rank in ranks]
 
-    def rows_of_all(self, count: int) -> tuple[Banded, Banded, list[Stage]]:
+    def rows_of_all(self, count: int) -> tuple[DistributedArray, DistributedArray, list[Stage]]:
         shape, ranks = (count, self.shape[0], 1), range(len(self.subdomains))
         local_rows, whole = self.device.field_zeros(shape, np.float64), self.device.zeros(shape, np.float64)
         transport, layers = LocalTransport(self.device.group), slice(None)
@@ -182,13 +182,13 @@ class DistributedLaplace(Laplace):
             transport.publish(rank, "local", local_rows.parts[rank])
             transport.publish(rank, "whole", whole.parts[rank])
         messages = [
-            Message("local", of, to, (layers, self.device.inside(of)), (layers, self.device.own(of)), "whole")
+            Message("local", of, to, (layers, self.device.inside(of)), (layers, self.device.owned(of)), "whole")
             for of in ranks
             for to in ranks
         ]
         return local_rows, whole, [BARRIER, transport.exchange(messages)]
 
-    def halos(self, array: Banded) -> list[Stage]:
+    def halos(self, array: DistributedArray) -> list[Stage]:
         transport = LocalTransport(self.device.group)
         for rank, rows in enumerate(array.parts):
             transport.publish(rank, "surface", rows)
@@ -206,7 +206,7 @@ class DistributedRelaxation:
         device = laplace.device
         self._relaxations: list[tuple[slice, ZoneRelaxation] | None] = []
         for rank, (subdomain, rank_device) in enumerate(zip(laplace.subdomains, device.devices, strict=True)):
-            interior, first = device.own(rank), device.held(rank)[0]
+            interior, first = device.owned(rank), device.held(rank)[0]
             low, high = max(interior.start, rows.start), min(interior.stop, rows.stop)
             if low < high:
                 relaxation = ZoneRelaxation(rank_device, subdomain.fields, slice(low - first, high - first), columns)

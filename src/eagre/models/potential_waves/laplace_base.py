@@ -13,7 +13,7 @@ from eagre.errors import ConvergenceError, InputError
 from eagre.models.potential_waves import reference
 from eagre.models.potential_waves.iteration import Convergence, Iteration
 from eagre.models.potential_waves.stencils import Vertical
-from eagre.stepping.until import SIZE, Iterated, Lead
+from eagre.stepping.until import SIZE, IterationResult, Prologue
 
 STEEPEST = 1.5  # maximum bed slope
 MAX_ITERATIONS = 60
@@ -213,7 +213,7 @@ class Laplace:
 
     # -- the solution --------------------------------------------------------------------------
 
-    def solve(self, tolerance: float, host_task: Callable[[], None] | None = None) -> Iterated:
+    def solve(self, tolerance: float, host_task: Callable[[], None] | None = None) -> IterationResult:
         """Compute `w` from `eta` and `phi`, with `psi` as initial guess.
 
         Parameters
@@ -225,7 +225,7 @@ class Laplace:
 
         Returns
         -------
-        Iterated
+        IterationResult
             Number of iterations, and root mean square of the last correction.
 
         Raises
@@ -233,11 +233,11 @@ class Laplace:
         ConvergenceError
             If `max_iterations` are not sufficient and `on_nonconvergence` is "error", or a correction is not finite.
         """
-        result = self.iterate(tolerance, Lead("start", self._started, host_task))
+        result = self.iterate(tolerance, Prologue("start", self._started, host_task))
         self._once("end", self.end)
         return result
 
-    def iterate(self, tolerance: float, prologue: Lead) -> Iterated:
+    def iterate(self, tolerance: float, prologue: Prologue) -> IterationResult:
         """Run the iterations of `solve` without its `start` and `end`, which the caller launches itself.
 
         prologue : launches before the iterations, including `start`.
@@ -249,4 +249,4 @@ class Laplace:
             if self.on_nonconvergence == "error" or not math.isfinite(norm):
                 raise ConvergenceError(iterations, norm / self._unknowns, tolerance, ADVICE) from None
             self.unconverged += 1
-        return Iterated(iterations, norm / self._unknowns)
+        return IterationResult(iterations, norm / self._unknowns)

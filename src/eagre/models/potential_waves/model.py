@@ -61,7 +61,7 @@ from eagre.models.potential_waves.wave_checks import check_zones
 from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.names import unknown_field
 from eagre.stepping.advance import advance
-from eagre.stepping.averages import TimeStatistics, words_of
+from eagre.stepping.averages import TimeStatistics, statistics_array_count
 from eagre.stepping.mapped import RunMaps
 
 WORDS_OF_PSI, WORDS_OF_CORRECTIONS = 3, 4  # values moved per unknown and iteration, with modes and a V(1,1) cycle
@@ -205,7 +205,9 @@ class PotentialWaves(BaseModel):
         vertical = Vertical(vertical_points, order, bool(vertical_clustering))
         check_kinds(relaxation_zones, wavemakers, sponges)
         requested: dict[str, Any] = requested_averages(VARIABLES, time_statistics, statistics_from)
-        check_memory(grid, self.device, precision, vertical_points, words_of(requested["time_statistics"], precision))
+        check_memory(
+            grid, self.device, precision, vertical_points, statistics_array_count(requested["time_statistics"], precision)
+        )
         check_points(grid, periodic_axes := PERIODIC[one_of("periodic", periodic, tuple(PERIODIC))], order)
         h, g = checked_depth(depth, grid), checked_number("gravity", gravity, 1e-6, 1e6)
         check_zones(relaxation_zones, h, grid, periodic_axes)
@@ -278,8 +280,8 @@ class PotentialWaves(BaseModel):
             If the Laplace solver diverges, as under breaking waves, or the solution is no longer finite. The model then
             holds the last valid state.
         """
-        stepper = self._stepper
-        advance(stepper, stepper.keeper, until, max_steps, look_steps=stepper.look_steps, series=self.setup.series)
+        stepper, series = self._stepper, self.setup.series
+        advance(stepper, stepper.checkpoint, until, max_steps, check_interval=stepper.check_interval, series=series)
 
     def steps_without_checks(self, count: int) -> Callable[[], None]:
         """Return a function that advances `count` steps without checks, for timing."""
@@ -386,19 +388,21 @@ class PotentialWaves(BaseModel):
     def state(self) -> dict[str, np.ndarray]:
         """Return the complete state; a run restarted from it is bitwise identical."""
         more = {"first_volume": np.array(self._first_volume)}
-        return {**self._stepper.state(), **more, **grid_state(self.grid, self.setup.stood_on)}
+        return {**self._stepper.state(), **more, **grid_state(self.grid, self.setup.restart_references)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Load a state that `state` of a model with the same setup returned."""
         plane = self.grid.shape
         volume = (self.setup.vertical.nz + 1, *plane)
         fields = {"surface": (2, *plane), "psi": volume, "psi_before": volume, "w": (1, *plane)}
-        check_state(state, fields, self.grid, ("counts", "ahead", "clock", "first_volume"), self.setup.stood_on)
+        check_state(
+            state, fields, self.grid, ("counts", "ahead", "clock", "first_volume"), self.setup.restart_references
+        )
         self._stepper.restore(state)
         self._first_volume = float(state["first_volume"])
         if self._engine.breaking is not None:
             self._engine.breaking.detected = dict.fromkeys(self.breakers)
-        self._stepper.keeper.forget()
+        self._stepper.checkpoint.forget()
 
     # -- summary ------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from eagre.config.places import named, own_names
+from eagre.config.places import check_unique_names, named
 from eagre.config.problems import Key
 from eagre.config.section import Section
 from eagre.config.sections import MeasuredSection
@@ -61,7 +61,9 @@ class ProbeSection(Section):
         return self
 
 
-Points = Annotated[list[ProbeSection], named(ProbeSection, {"x": 12.0, "z": [-0.2, -0.1]}), AfterValidator(own_names)]
+Points = Annotated[
+    list[ProbeSection], named(ProbeSection, {"x": 12.0, "z": [-0.2, -0.1]}), AfterValidator(check_unique_names)
+]
 
 
 class ProbesSection(MeasuredSection):

@@ -22,7 +22,7 @@ from eagre.backend.cells import cell, cuda, entry, real, serial_entry, switch
 from eagre.backend.device import Device
 from eagre.models.potential_waves.reference import keep
 from eagre.models.potential_waves.stencils import Vertical
-from eagre.stepping.until import THREADS, Iterated, Lead, Until, add_up
+from eagre.stepping.until import THREADS, ConvergenceLoop, IterationResult, Prologue, add_up
 
 PART = 32  # points of a row per thread in products
 KEPT = 8  # directions kept; 4 would double the iterations over a bed of slope 1.5
@@ -257,7 +257,7 @@ class ConjugateResiduals:
         self._entries = ENTRIES["cuda" if device.kind == "cuda" else "cpu"]
         carry = device.over(self._loops["keep"], (self._layers, *laplace.shape), (multigrid.f, self._r))
         self._begin = [*laplace.defect(), carry, self._on_each("forget")]
-        self._until = Until(device, test, self._iteration(), look_every=1)
+        self._until = ConvergenceLoop(device, test, self._iteration(), iterations_per_check=1)
 
     def _several(self, count: int, real: Any) -> Any:
         """Return a number of arrays of all modes."""
@@ -306,8 +306,8 @@ class ConjugateResiduals:
         program = self._device.program(self._entries[name], "double")
         return self._laplace.on_each(program, *(arguments or (self._numbers,)))
 
-    def run(self, tolerance: float, max_iterations: int, prologue: Lead, completed: int) -> Iterated:
-        """Iterate until the 2-norm of a correction of Psi is at most `tolerance`; see `Until.run`.
+    def run(self, tolerance: float, max_iterations: int, prologue: Prologue, completed: int) -> IterationResult:
+        """Iterate until the 2-norm of a correction of Psi is at most `tolerance`; see `ConvergenceLoop.run`.
 
         Raises
         ------
@@ -315,5 +315,5 @@ class ConjugateResiduals:
             If `max_iterations` iterations are not sufficient.
         """
         launches = [*prologue.launches, *self._begin]
-        lead_in = Lead(("residuals", prologue.name), launches, prologue.meanwhile)
+        lead_in = Prologue(("residuals", prologue.name), launches, prologue.overlapped)
         return self._until.run(tolerance, max_iterations, lead_in, completed)

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from eagre.basis import Basis
+from eagre.basis import RestartReference
 from eagre.grid import Grid
 from eagre.models.potential_waves.sides import SpongeLayer, Wavemaker
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.series import Series
-from eagre.stepping.averages import Asked
+from eagre.stepping.averages import StatisticsPlan
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +42,8 @@ class Setup:
     multigrid: Mapping[str, Any] = field(default_factory=dict)  # options of `Multigrid`
     surface_filter: int = 0  # steps between applications of the filter; 0: none
     initial_wave_number: float = 0.0  # of the initial waves, 1/m; 0 at rest
-    time_statistics: Asked | None = None  # requested averages
-    statistics: Asked | None = None
+    time_statistics: StatisticsPlan | None = None  # requested averages
+    statistics: StatisticsPlan | None = None
 
     @property
     def closed(self) -> bool:
@@ -51,9 +51,11 @@ class Setup:
         return not self.relaxation_zones and not self.wavemakers
 
     @property
-    def stood_on(self) -> dict[str, Basis]:
+    def restart_references(self) -> dict[str, RestartReference]:
         """Reference data that the values of a state depend on."""
-        return {"still_depth": Basis("depth of still water", self.depth, "m", "the bed of the run that wrote it")}
+        return {
+            "still_depth": RestartReference("depth of still water", self.depth, "m", "the bed of the run that wrote it")
+        }
 
     @property
     def series(self) -> list[Series]:

@@ -24,7 +24,7 @@ from eagre.models.potential_waves.forcing import Forcing
 from eagre.models.potential_waves.laplace_base import Laplace
 from eagre.models.potential_waves.reference import keep
 from eagre.models.potential_waves.zones import RelaxationZone
-from eagre.stepping.until import Lead
+from eagre.stepping.until import Prologue
 
 STAGES = (
     (1.0 / 6.0, 0.5),
@@ -146,7 +146,7 @@ class Steps:
     def _solve(self, time: float) -> int:
         """Run the queue and a Laplace solve, whose last launches are queued; `time` is that of the next stage, s."""
         self._waiting.append("start")
-        prologue = Lead(tuple(self._waiting), self._launches(), self._target_task(time))
+        prologue = Prologue(tuple(self._waiting), self._launches(), self._target_task(time))
         solution = self.laplace.iterate(self.tolerance, prologue)
         self._waiting = ["end"]
         return solution.iterations

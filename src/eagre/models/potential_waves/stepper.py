@@ -8,7 +8,7 @@ from eagre.errors import BlowUpError, ConvergenceError
 from eagre.models.potential_waves.diagnostics import maximum_slope
 from eagre.models.potential_waves.engine import Engine
 from eagre.stepping.advance import Failure
-from eagre.stepping.keeper import Keeper, State
+from eagre.stepping.keeper import InMemoryCheckpoint, State
 
 STEPS_PER_CHECK = 8  # steps between state checks, each of which copies the surface to the host
 KEEP_SECONDS = {"cpu": 0.5, "cuda": 5.0}  # minimum wall time between copies of the state to the host, s
@@ -23,8 +23,8 @@ class Stepper:
         self._landed, self._since = start, 0  # last output time, and steps since then
         self._failure: Failure | None = None
         engine.begin(lambda: self.time)
-        self.keeper = Keeper(self.state, self.restore, KEEP_SECONDS[engine.device.kind])
-        self.look_steps = STEPS_PER_CHECK
+        self.checkpoint = InMemoryCheckpoint(self.state, self.restore, KEEP_SECONDS[engine.device.kind])
+        self.check_interval = STEPS_PER_CHECK
 
     @property
     def time(self) -> float:
@@ -48,7 +48,7 @@ class Stepper:
             self._landed, self._since = (until, 0) if ends_at_output else (self._landed, self._since + 1)
         return count
 
-    def look(self) -> Failure | None:
+    def check_state(self) -> Failure | None:
         """Return the failure of the present state, or None."""
         if self._failure is not None:
             return self._failure

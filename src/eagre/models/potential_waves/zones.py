@@ -17,7 +17,7 @@ import numpy as np
 from eagre.backend.cells import cell, real
 from eagre.backend.device import Device
 from eagre.errors import InputError
-from eagre.given import given_number
+from eagre.given import real_number
 from eagre.waves import FixedPoints, LinearWaves, RegularWave
 
 SIDES = ("west", "east", "south", "north")
@@ -138,10 +138,10 @@ class RelaxationZone:
                 f"a relaxation zone along the {self.side!r} side", allowed=", ".join(SIDES), fix='side = "west"'
             )
         for name in ("width", "period", "exponent"):
-            value = given_number(name, getattr(self, name))
+            value = real_number(name, getattr(self, name))
             if not (np.isfinite(value) and value > 0.0):
                 raise InputError(f"{name} = {value:g} of a relaxation zone", allowed="above 0")
-        if not (np.isfinite(given_number("ramp", self.ramp)) and self.ramp >= 0.0):
+        if not (np.isfinite(real_number("ramp", self.ramp)) and self.ramp >= 0.0):
             raise InputError(f"ramp = {self.ramp:g} s of a relaxation zone", allowed="0 or more")
 
     def slices(self, x: np.ndarray, y: np.ndarray) -> tuple[slice, slice]:

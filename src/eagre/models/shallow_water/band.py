@@ -19,7 +19,7 @@ from eagre.models.shallow_water.active_tiles import ActiveTiles
 from eagre.models.shallow_water.engine import Engine
 from eagre.models.shallow_water.schedules import RowStreaming
 from eagre.models.shallow_water.setup import Setup
-from eagre.stepping.maps import cut_maps
+from eagre.stepping.maps import maps_of_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +158,7 @@ class Subdomain(Engine):
         budget : balance of the whole domain, or None to reset it.
         """
         local = {**state, "q": state["q"][:, self.first : self.last + 2 * LAYERS]}
-        local |= cut_maps(state, self.first, self.last)
+        local |= maps_of_rows(state, self.first, self.last)
         if budget is None:
             return {**local, "open_sides": np.full((1, 3), -1)}
         return {**local, **self.balance.state(), "book": cut_book(budget, self.global_faces, len(self.balance.budget))}

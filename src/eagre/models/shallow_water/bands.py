@@ -35,7 +35,7 @@ from eagre.models.shallow_water.legs import BatchStepping
 from eagre.models.shallow_water.setup import Setup
 from eagre.stepping import clock as ck
 from eagre.stepping.maps import join_maps
-from eagre.stepping.recording import Extra, Ring
+from eagre.stepping.recording import Extra, SampleBuffer
 
 MIN_ROWS = 4  # minimum rows of a slab
 
@@ -52,7 +52,7 @@ class MultiDeviceEngine(BatchStepping):
         heights = equal_parts(grid.ny, count)
         halo, periodic = (LAYERS, 0), (setup.periodic[1], False)
         self.decomposition = bands(
-            grid.ny, grid.nx, heights, halo=halo, before=(LAYERS, LAYERS), periodic=periodic, padded=False
+            grid.ny, grid.nx, heights, halo=halo, leading=(LAYERS, LAYERS), periodic=periodic, padded=False
         )
         array_count = setup.array_count + setup.terms.moving_maps(group.kind)
         row_bytes = array_count * (grid.nx + 5) * np.dtype(self.real).itemsize
@@ -63,7 +63,7 @@ class MultiDeviceEngine(BatchStepping):
         self.rates = [Rates(counts, rank) for rank in range(count)]
         corners, self.subdomains = setup.padded_bed(), []
         for rank, device in enumerate(group.devices):
-            first, last = self.decomposition.own(rank)[0]
+            first, last = self.decomposition.owned(rank)[0]
             local_setup = subdomain_setup(setup, first, last, corners)
             self.subdomains.append(Subdomain(local_setup, device, precision, first, self.rates[rank]))
             self.subdomains[-1].global_faces = places_of_faces(setup.faced, grid, first, last)
@@ -156,7 +156,7 @@ class MultiDeviceEngine(BatchStepping):
         for subdomain in self.subdomains:
             subdomain.write_clock(values)
 
-    def sample_buffers(self, j: np.ndarray, i: np.ndarray) -> tuple[list[Ring], list[np.ndarray]]:
+    def sample_buffers(self, j: np.ndarray, i: np.ndarray) -> tuple[list[SampleBuffer], list[np.ndarray]]:
         """Return one ring buffer per slab for in-run sampling; see `Engine.sample_buffers`."""
         columns = [np.flatnonzero((j >= subdomain.first) & (j < subdomain.last)) for subdomain in self.subdomains]
         buffers = [

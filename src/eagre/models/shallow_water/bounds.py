@@ -13,7 +13,7 @@ from eagre.boundaries.lines import CrossSections
 from eagre.checks import DEVICE_WORDS, check_memory, checked_number, one_of
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.stepping.averages import Asked, words_of
+from eagre.stepping.averages import StatisticsPlan, statistics_array_count
 from eagre.stepping.maps import Maps, planes_of
 from eagre.stepping.substeps import STAGES
 from eagre.terms.collect import ROLES, Terms
@@ -157,16 +157,22 @@ def active_tiles(value: str | bool, wet_dry: str, kernels: str, walls: np.ndarra
 
 
 def check_device_memory(
-    grid: Grid, device: Any, precision: str, scheme: str, maps: Maps | None, time_statistics: Asked | None, terms: Terms
+    grid: Grid,
+    device: Any,
+    precision: str,
+    scheme: str,
+    maps: Maps | None,
+    time_statistics: StatisticsPlan | None,
+    terms: Terms,
 ) -> None:
     """Raise `MemoryNeededError` if the arrays do not fit the devices, or their input does not fit the host."""
     forced = terms.moving_maps(device.kind) + sum(terms.maps(role) for role in ROLES)
-    arrays = planes_of(maps) + words_of(time_statistics, precision) + 3 * (scheme in ("srk2", "ds2"))
+    arrays = planes_of(maps) + statistics_array_count(time_statistics, precision) + 3 * (scheme in ("srk2", "ds2"))
     check_memory(grid, device, precision, DEVICE_WORDS + forced + arrays)
 
 
 def requested_outputs(
-    maps: Maps | None, time_statistics: Asked | None, lines: Mapping[str, Any] | None, grid: Grid
+    maps: Maps | None, time_statistics: StatisticsPlan | None, lines: Mapping[str, Any] | None, grid: Grid
 ) -> dict[str, Any]:
     """Return the maps, time statistics and cross-sections of a set-up."""
     return {

@@ -15,7 +15,7 @@ from eagre.kernels.maps import held, moment_of, take_up
 from eagre.kernels.water_sums import BLOCK, DEEPEST, FASTEST, KINETIC, POTENTIAL, SHALLOWEST, VOLUME, WATER_SUMS, WET
 from eagre.models.shallow_water.kernels import bed_centre, over_depth
 from eagre.stepping.clock import PARITY, T, open_gate
-from eagre.stepping.recording import FEW_PLACES, PASSED, Ring, has_landed, next_landing
+from eagre.stepping.recording import FEW_PLACES, PASSED, SampleBuffer, has_landed, next_output_time
 
 SUMS = WATER_SUMS
 NOWHERE = 2**62
@@ -68,7 +68,7 @@ def recorded(k, pair, bed, points, values, sample_times, clock, p):
 
 @entry
 def record_cuda(pair, bed, points, values, sample_times, clock, rates, p, arrived):
-    """Run `recorded` for all points, one thread per point; the last block to finish runs `next_landing`."""
+    """Run `recorded` for all points, one thread per point; the last block to finish runs `next_output_time`."""
     launch_dependents()
     grid_dependency_wait()
     if not has_landed(sample_times, clock):
@@ -82,25 +82,25 @@ def record_cuda(pair, bed, points, values, sample_times, clock, rates, p, arrive
         cuda.threadfence()
         if cuda.atomic.inc(arrived, 0, np.uint32(blocks - 1)) == blocks - 1:
             cuda.threadfence()
-            next_landing(0, sample_times, clock, rates)
+            next_output_time(0, sample_times, clock, rates)
 
 
-def recording(engine: Any, points: Any, buffer: Ring, split: int) -> list[Launch]:
+def recording(engine: Any, points: Any, buffer: SampleBuffer, split: int) -> list[Launch]:
     """Return the launches that sample the state at points on a device, (2, n), at output times.
 
     The last launch continues the run with steps of `split` stages, see `eagre.stepping.clock.SPLIT`.
     """
     device, count, going_on = engine.device, points.shape[1], {"SPLIT": split}
-    arguments_of_state = (engine.pair, engine.bed, points, buffer.values, buffer.landings, engine.clock)
+    arguments_of_state = (engine.pair, engine.bed, points, buffer.values, buffer.output_times, engine.clock)
     if device.kind == "cuda":
         program, arrived = device.program(record_cuda, engine.precision, going_on), device.zeros((1,), np.uint32)
         arguments = (*arguments_of_state, engine.rates, engine.parameters, arrived)
         return [Launch(program, arguments, (-(-count // BLOCK),), (BLOCK,), early=True), *engine.schedule.resume]
-    arguments_of_time = (buffer.landings, engine.clock, engine.rates)
+    arguments_of_time = (buffer.output_times, engine.clock, engine.rates)
     sampling = device.over(device.loop(recorded, engine.precision), (count,), (*arguments_of_state, engine.parameters))
     return [
         sampling._replace(alone=count < FEW_PLACES),
-        device.over(device.loop(next_landing, engine.precision, going_on), (1,), arguments_of_time),
+        device.over(device.loop(next_output_time, engine.precision, going_on), (1,), arguments_of_time),
         *engine.schedule.resume,
     ]
 
@@ -120,7 +120,7 @@ def take_state(j, i, pair, bed, maps, p, clock, phase):
 def take(engine: Any, phase: int, **switches: Any) -> Launch:
     """Return the launch that accumulates the present state of an engine (`take_state`)."""
     program = engine.device.loop(take_state, engine.precision, {**engine.accumulated_maps.switches, **switches})
-    arguments = (engine.pair, engine.bed, engine.accumulated_maps.kept, engine.parameters, engine.clock, phase)
+    arguments = (engine.pair, engine.bed, engine.accumulated_maps.arrays, engine.parameters, engine.clock, phase)
     return engine.device.over(program, engine.setup.grid.shape, arguments)
 
 

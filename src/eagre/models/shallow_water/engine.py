@@ -20,8 +20,8 @@ from eagre.models.shallow_water.schedules import RowStreaming, Tiles
 from eagre.models.shallow_water.setup import TREATMENTS, Setup
 from eagre.models.shallow_water.sweeps import schedule_for
 from eagre.stepping import clock as ck
-from eagre.stepping.maps import Gathered
-from eagre.stepping.recording import Extra, Ring
+from eagre.stepping.maps import MapAccumulator
+from eagre.stepping.recording import Extra, SampleBuffer
 from eagre.terms.compose import Places, bind
 
 PREDICTED_TOLERANCE = 0.02
@@ -102,7 +102,7 @@ class Engine(BatchStepping):
         self.manning = device.array((np.zeros((1, 1)) if uniform else g_n2).astype(real))
         self.walls = device.array(np.zeros((1, 1), np.uint8) if setup.walls is None else setup.padded_walls())
         self.parameters = setup.parameters(real)
-        self.accumulated_maps = Gathered(setup.maps, device, grid.shape, real, float(self.parameters.dry))
+        self.accumulated_maps = MapAccumulator(setup.maps, device, grid.shape, real, float(self.parameters.dry))
         self.averages = PresentAverages(self)
 
     def _bind_terms(self, blended: bool) -> None:
@@ -163,14 +163,14 @@ class Engine(BatchStepping):
         self._output = device.loop(diagnostics.depth_and_velocity, self.precision)
         self._samples: dict[bytes, tuple[Callable[[], None], np.ndarray]] = {}
 
-    def sample_buffers(self, j: np.ndarray, i: np.ndarray) -> tuple[list[Ring], list[np.ndarray]]:
+    def sample_buffers(self, j: np.ndarray, i: np.ndarray) -> tuple[list[SampleBuffer], list[np.ndarray]]:
         """Return the ring buffer for in-run samples of interior cells (j, i), six values per cell (`recorded`)."""
-        buffer = Ring(self.device, 6, j.size, self.real)
+        buffer = SampleBuffer(self.device, 6, j.size, self.real)
         points = self.device.array(np.stack([j, i]).astype(np.int64) if j.size else np.zeros((2, 1), np.int64))
         conclude, split = self.schedule.conclude, self.setup.split
         each = [*conclude, *diagnostics.recording(self, points, buffer, split)]
         each_listed = [*conclude, *diagnostics.recording(self, points, buffer, 0)] if split else ()
-        self.extra = Extra(buffer.begin, each, buffer.look, each_listed)
+        self.extra = Extra(buffer.begin, each, buffer.state_check, each_listed)
         return [buffer], [np.arange(j.size)]
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 
 from eagre.errors import EagreError
 from eagre.stepping import clock as ck
-from eagre.stepping.recording import Extra, Recorder, Ring
+from eagre.stepping.recording import Extra, Recorder, SampleBuffer
 
 MAX_CLOSE_STEPS = 3.0  # steps between output times below which values are sampled after every part of a cycle
 REQUESTS_BEFORE_CAPTURE = 3  # requests of a graph before it is captured: see `_graph_contents`
@@ -31,7 +31,7 @@ class SampleBuffers(NamedTuple):
     """Ring buffers of sampled cells, kept for later runs."""
 
     points: tuple[bytes, ...]
-    buffers: list[Ring]
+    buffers: list[SampleBuffer]
     columns: list[np.ndarray]
     extra: Extra
 
@@ -66,7 +66,7 @@ class BatchStepping:
     send_request: Callable[[float, int], None]
     read_result: Callable[[], None]
     leave_unread: Callable[[], None]
-    sample_buffers: Callable[[np.ndarray, np.ndarray], tuple[list[Ring], list[np.ndarray]]]  # for cells; sets `extra`
+    sample_buffers: Callable[[np.ndarray, np.ndarray], tuple[list[SampleBuffer], list[np.ndarray]]]  # for cells; sets `extra`
     read_clock: Callable[[], np.ndarray]
     write_clock: Callable[[np.ndarray], None]
 
@@ -213,7 +213,7 @@ class BatchStepping:
         size = max(1, len(work) // content.divisions)
         sampled_cycle = [one for k in range(0, len(work), size) for one in (*work[k : k + size], *self._each)]
         begin = [*extra.begin, *self.begin] if content.begins else []
-        state_check = [*extra.look, *self.state_check] if content.ends else []
+        state_check = [*extra.state_check, *self.state_check] if content.ends else []
         return [*begin, *sampled_cycle * content.cycles, *state_check]
 
     def _prepared(self, work: Sequence[Any]) -> list[Any]:
@@ -248,6 +248,6 @@ class BatchStepping:
         stopped[ck.RUNNING] = stopped[ck.NEXT_STEPS] = 0.0
         self.write_clock(stopped)
         extra = self.extra
-        begin, state_check = [*extra.begin, *self.begin], [*extra.look, *self.state_check]
+        begin, state_check = [*extra.begin, *self.begin], [*extra.state_check, *self.state_check]
         self.device.run(self._prepared([*begin, *self.launch_cycle, *self._each, *state_check]))
         self.write_clock(clock)

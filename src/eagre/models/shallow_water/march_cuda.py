@@ -46,7 +46,7 @@ from eagre.models.shallow_water.march_lanes import (
     walls_of,
 )
 from eagre.models.shallow_water.march_listed import LISTED, leave_bits, live_bits, tile_origin, tiles_to_do
-from eagre.stepping.clock import DT, UNTIL, T, moved, open_gate
+from eagre.stepping.clock import DT, UNTIL, T, advanced_time, open_gate
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
 ROWS = switch("ROWS", 32)  # rows per warp
@@ -307,7 +307,7 @@ def stage_cuda(q, old, out, bed, manning, terms, maps, edges, rates, active, p, 
             return
         dt, seed = real(clock[DT]), seed_of_stage(clock, SECOND, p)
         forcing, moment = (terms, TERM_FACTORS(terms, 0)), moment_of(maps, clock[T])
-        next_moment = moment_of(maps, moved(clock[T], clock[DT], clock[UNTIL]))
+        next_moment = moment_of(maps, advanced_time(clock[T], clock[DT], clock[UNTIL]))
 
         zero = real(0.0)
         nothing = Row(zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero)

@@ -41,7 +41,7 @@ from eagre.models.shallow_water.stepper import Stepper
 from eagre.names import unknown_field
 from eagre.stepping import clock as ck
 from eagre.stepping.advance import advance
-from eagre.stepping.averages import TimeStatistics, asked_of
+from eagre.stepping.averages import TimeStatistics, statistics_plan_of
 from eagre.stepping.mapped import RunMaps
 from eagre.stepping.maps import Maps, Water
 from eagre.stepping.recording import Recorder
@@ -181,7 +181,7 @@ class ShallowWater(BaseModel):
         self.grid, self.precision = of_type("grid", grid, Grid, "eagre.Grid(200, 100, 10.0, 10.0)"), precision
         self.device = device_for(device, self.kind, grid.cells, precision, scheme)
         self.boundaries, terms = checked_boundaries(boundaries), terms_of(sources, grid, start_time)
-        requested = asked_of(time_statistics, self.variables, QUANTITIES.cells, maps)
+        requested = statistics_plan_of(time_statistics, self.variables, QUANTITIES.cells, maps)
         bounds.check_device_memory(grid, self.device, precision, scheme, maps, requested, terms)
         bed = checked_field("bed_elevation", bed_elevation, grid, "corner", "elevation")
         surface, thickness = initial_surface(surface_elevation, depth, bed, grid)
@@ -266,7 +266,8 @@ class ShallowWater(BaseModel):
         stepper = self._stepper
         try:
             advance(
-                stepper, stepper.keeper, until, max_steps, look_steps=stepper.look_steps, series=self.setup.series
+                stepper, stepper.checkpoint, until, max_steps, check_interval=stepper.check_interval,
+                series=self.setup.series,
             )  # fmt: skip
         finally:
             self._cache = None
@@ -359,12 +360,12 @@ class ShallowWater(BaseModel):
             **(self.cross_sections.state() if self.cross_sections else {}),
         }
         setup = self.setup
-        return {**self._engine.state(), **totals, **setup.datum.state(), **grid_state(self.grid, setup.reference_data)}
+        return {**self._engine.state(), **totals, **setup.datum.state(), **grid_state(self.grid, setup.restart_references)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Restore a state that `state` of a model with the same set-up returned."""
         fields, numbers = {"q": self._engine.shape}, ("clock", "first_volume")
-        check_state(state, fields, self.grid, numbers, self.setup.reference_data)
+        check_state(state, fields, self.grid, numbers, self.setup.restart_references)
         self._stepper.go_on_from(over_datum(state, self.setup.datum, self.setup.bed))
         self._first_volume = float(state["first_volume"])
         if self.cross_sections:
@@ -372,7 +373,7 @@ class ShallowWater(BaseModel):
         if not self._engine.balance.goes_on(state):
             self._first_time, self._first_volume = self.time, self._engine.sums()["volume"]
         self._cache = None
-        self._stepper.keeper.forget()
+        self._stepper.checkpoint.forget()
 
     # -- summary ------------------------------------------------------------------------------------
 

@@ -86,7 +86,7 @@ class RowStreaming:
     def _begin(self, split: int) -> list[Launch]:
         """Return the launches that start a batch of steps of `split` stages, see `eagre.stepping.clock.SPLIT`."""
         engine = self.engine
-        return boundary_pass(engine, engine.q[0], ck.EITHER, TAIL=ck.start_leg, FILL=0, SPLIT=split)
+        return boundary_pass(engine, engine.q[0], ck.EITHER, TAIL=ck.start_batch, FILL=0, SPLIT=split)
 
     def set_forcing(self, values: np.ndarray) -> None:
         """Do nothing: the ghosts use the forcing of the engine."""
@@ -159,7 +159,7 @@ class RowStreaming:
         if self._takes_up_in(phase, switches["SECOND"]):
             options |= engine.accumulated_maps.switches
         program = device.program(march_cuda.stage_cuda, engine.precision, {**engine.switches, **switches, **options})
-        maps = engine.accumulated_maps.kept
+        maps = engine.accumulated_maps.arrays
         fields = (q, old, out, engine.bed, engine.manning[None], engine.terms, maps, engine.edges)
         nothing = Active._make(device.zeros(a.shape, a.dtype) for a in NO_LIST)
         active = nothing if self.active is None or not listed else self.active.active
@@ -259,7 +259,7 @@ class Tiles:
         sides = tile_sides.Sides(
             engine.edges, device.array(levels.astype(engine.real)), self._values, engine.balance.budget
         )
-        fields = tile_cuda.Fields(engine.pair, engine.q_stage, engine.bed, engine.manning, engine.accumulated_maps.kept)
+        fields = tile_cuda.Fields(engine.pair, engine.q_stage, engine.bed, engine.manning, engine.accumulated_maps.arrays)
         shared = (fields, engine.terms, engine.forcing, sides, engine.series)
         stages = self._programs(engine)
         blocks, threads = self._shape

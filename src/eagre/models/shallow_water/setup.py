@@ -10,7 +10,7 @@ from zlib import crc32
 
 import numpy as np
 
-from eagre.basis import Basis, bed_basis
+from eagre.basis import RestartReference, bed_references
 from eagre.boundaries import SIDES, FaceRange
 from eagre.boundaries.ghosts import padded_bed
 from eagre.boundaries.internal import SOUTH_FACE, WEST_FACE
@@ -19,7 +19,7 @@ from eagre.grid import Grid, centre_bed
 from eagre.models.shallow_water import kernels as cells
 from eagre.models.shallow_water.datum import Datum
 from eagre.series import Series
-from eagre.stepping.averages import Asked
+from eagre.stepping.averages import StatisticsPlan
 from eagre.stepping.maps import Maps
 from eagre.stepping.substeps import STAGES
 from eagre.terms.collect import Terms
@@ -66,7 +66,7 @@ class Setup:
     kernels: str = "fast"  # or "reference"
     walls: np.ndarray | None = None  # (ny, nx) bits of closed internal faces, `eagre.boundaries.internal`
     maps: Maps | None = None  # maps to accumulate
-    time_statistics: Asked | None = None
+    time_statistics: StatisticsPlan | None = None
     cross_sections: CrossSections | None = None  # cross-sections for the discharge
     first_row: int = 0  # global index of local row 0
     live: float = 1.0  # fraction of cells that the first step can change; sets the rows per warp on a GPU
@@ -91,9 +91,9 @@ class Setup:
         return boundary_series + self.terms.series
 
     @property
-    def reference_data(self) -> dict[str, Basis]:
+    def restart_references(self) -> dict[str, RestartReference]:
         """Reference data that the values of a state depend on."""
-        return bed_basis(self.bed)
+        return bed_references(self.bed)
 
     @property
     def uniform_manning(self) -> bool:

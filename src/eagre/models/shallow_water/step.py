@@ -45,7 +45,7 @@ def rk2(stages: Stages, phase: int, q_n: Any, q_stage: Any, q_np1: Any) -> list[
     return [
         *stages.maps(phase),
         *stages.stage(phase, q_n, q_n, q_stage, SECOND=False),
-        *stages.boundary(phase, q_stage, TAIL=ck.verdict),
+        *stages.boundary(phase, q_stage, TAIL=ck.check_first_stage),
         *stages.balance(phase, q_n, TWO_STAGES=True, GATE_ACCEPTED=True),
         *stages.stage(phase, q_stage, q_n, q_np1, SECOND=True, GATE_ACCEPTED=True),
         *stages.boundary(phase, q_np1, TAIL=ck.finish, GATE_ACCEPTED=True),
@@ -58,7 +58,7 @@ def euler(stages: Stages, phase: int, q_n: Any, q_stage: Any, q_np1: Any) -> lis
         *stages.maps(phase),
         *stages.balance(phase, q_n, TWO_STAGES=False),
         *stages.stage(phase, q_n, q_n, q_np1, SECOND=False),
-        *stages.boundary(phase, q_np1, TAIL=ck.verdict_and_finish),
+        *stages.boundary(phase, q_np1, TAIL=ck.check_and_finish),
     ]
 
 

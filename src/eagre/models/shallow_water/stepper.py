@@ -10,8 +10,8 @@ from eagre.errors import BlowUpError
 from eagre.grid import centre_bed
 from eagre.stepping import clock as ck
 from eagre.stepping.advance import Failure
-from eagre.stepping.keeper import Keeper, State
-from eagre.stepping.reach import Reach, cell_of_extreme, highest_surface, reach_of
+from eagre.stepping.keeper import InMemoryCheckpoint, State
+from eagre.stepping.reach import PlausibilityBounds, cell_of_extreme, highest_surface, plausibility_bounds
 
 KEEP_SECONDS = {"cpu": 0.0, "cuda": 20.0}  # minimum wall time between checkpoints on the host, s
 CPU_LOOK_STEPS = 50  # steps between state checks on a CPU
@@ -26,8 +26,8 @@ class Stepper:
         self.engine = engine
         self.bounds = self._bounds_with(case_bounds(engine.setup, self.time), eta) if engine.setup.fixed else None
         kind = engine.device.kind
-        self.keeper = Keeper(self.state, self.restore, KEEP_SECONDS[kind])
-        self.look_steps = CPU_LOOK_STEPS if kind == "cpu" else engine.device.parameters("shallow-water.steps").look
+        self.checkpoint = InMemoryCheckpoint(self.state, self.restore, KEEP_SECONDS[kind])
+        self.check_interval = CPU_LOOK_STEPS if kind == "cpu" else engine.device.parameters("shallow-water.steps").look
 
     @property
     def time(self) -> float:
@@ -44,7 +44,7 @@ class Stepper:
             self.engine.next_records(self.time)
         return steps_completed
 
-    def look(self) -> Failure | None:
+    def check_state(self) -> Failure | None:
         """Return the failure of the last batch of steps, or None.
 
         With a fixed time step the plausibility bounds are checked too.
@@ -61,7 +61,7 @@ class Stepper:
         excess = self.bounds.excess(self.engine.sums(), self.time) if self.bounds is not None else None
         return Failure(excess.what, extreme_cell(self.engine, excess.name)) if excess is not None else None
 
-    def _bounds_with(self, bounds: Reach, eta: np.ndarray) -> Reach:
+    def _bounds_with(self, bounds: PlausibilityBounds, eta: np.ndarray) -> PlausibilityBounds:
         """Return the plausibility bounds of a run with this eta, (ny, nx), m."""
         setup = self.engine.setup
         return bounds.begun_with(self.engine.sums(), highest_surface(setup.surface_of(eta), centre_bed(setup.bed)))
@@ -88,11 +88,11 @@ class Stepper:
         return BlowUpError(self.time, cell, failure.what, **advice)
 
 
-def case_bounds(setup: Any, start: float) -> Reach:
+def case_bounds(setup: Any, start: float) -> PlausibilityBounds:
     """Return the plausibility bounds of a case, without the initial water."""
     numbers = {"manning": float(setup.manning.max()), "thinnest": setup.kappa}
     bed = centre_bed(setup.bed)
-    return reach_of(setup.grid, bed, setup.segments, setup.terms, setup.gravity, start, **numbers)
+    return plausibility_bounds(setup.grid, bed, setup.segments, setup.terms, setup.gravity, start, **numbers)
 
 
 def extreme_cell(engine: Any, name: str) -> tuple[int, int]:

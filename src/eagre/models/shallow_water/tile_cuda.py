@@ -71,11 +71,11 @@ from eagre.stepping.clock import (
     RUNNING,
     SIZE,
     T,
-    judge_attempt,
+    check_attempt,
     parity_after,
     rate_of,
     series_value,
-    start_leg,
+    start_batch,
 )
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
@@ -205,7 +205,7 @@ def load_clock(shared, clock, rates):
 @cell
 def advance_clock(clock):
     """Evaluate the previous step and start the next; one thread."""
-    judge_attempt(clock, clock[RATE_STAGE_1], clock[RATE_STAGE_2])
+    check_attempt(clock, clock[RATE_STAGE_1], clock[RATE_STAGE_2])
     clock[ATTEMPTED] = clock[RUNNING]
 
 
@@ -384,7 +384,7 @@ def conclude_cuda(rates, clock, values, forcing):
     """Evaluate the last step of a batch, so that the host reads the final clock and forcing; one thread."""
     launch_dependents()
     grid_dependency_wait()
-    judge_attempt(clock, rate_of(rates[0]), rate_of(rates[1]))
+    check_attempt(clock, rate_of(rates[0]), rate_of(rates[1]))
     rates[0] = rates[1] = 0
     for segment in range(values.shape[1]):
         forcing[segment] = values[1 if clock[PARITY] > 0.0 else 0, segment]
@@ -393,7 +393,7 @@ def conclude_cuda(rates, clock, values, forcing):
 @entry
 def begin_cuda(clock, rates):
     """Start a batch of steps; one thread."""
-    start_leg(clock, rates, EITHER)
+    start_batch(clock, rates, EITHER)
 
 
 def steering_of(step: int, rates: Any, clocks: Any) -> Steering:

@@ -74,7 +74,7 @@ class Band:
 
     def __init__(self, setup: Setup, device: Device, precision: str, decomposition: Decomposition, rank: int) -> None:
         ny = setup.grid.ny
-        (self.first, self.last), (self.low, self.high) = decomposition.own(rank)[0], decomposition.held(rank)[0]
+        (self.first, self.last), (self.low, self.high) = decomposition.owned(rank)[0], decomposition.held(rank)[0]
         lines = None if setup.cross_sections is None else setup.cross_sections.part(self.first, self.last, self.low)
         self.setup, self.device = replace(band_setup(setup, self.low, self.high), cross_sections=lines), device
         self.engine = Engine(self.setup, device, precision)

@@ -29,7 +29,7 @@ from eagre.models.shallow_water_adi.setup import Setup
 from eagre.models.shallow_water_adi.sides import Side, sides_of
 from eagre.models.shallow_water_adi.start import stopped_at_walls
 from eagre.models.shallow_water_adi.stepping import first_bad, rounds_of, run, steps_of
-from eagre.stepping.maps import cut_maps, join_maps
+from eagre.stepping.maps import join_maps, maps_of_rows
 
 LOCATIONS = {"z": "centre", "p": "face_x", "q": "face_y"}  # locations of the exchanged fields
 
@@ -47,7 +47,7 @@ class Bands:
         self._book = Balance(setup.segments, setup.grid, setup.bed, setup.terms, group.devices[0])
         self._lines = CrossSectionBook(setup.cross_sections, group.devices[0])
         self._deepest = 0.0
-        self.batch, self.look_steps = (min(steps) for steps in zip(*map(steps_of, group.devices), strict=True))
+        self.batch, self.check_interval = (min(steps) for steps in zip(*map(steps_of, group.devices), strict=True))
         self.rounds = rounds_of(self)
         self._lay_out(beside)
 
@@ -56,7 +56,7 @@ class Bands:
         self.beside = beside
         self.rounds.clear()
         heights = np.diff(np.arange(len(members) + 1) * ny // len(members)).tolist()
-        rows = bands(ny, nx, heights, halo=(beside, 0), before=(1, PADDING), overlap=True)
+        rows = bands(ny, nx, heights, halo=(beside, 0), leading=(1, PADDING), overlap=True)
         held = [high - low for low, high in (rows.held(rank)[0] for rank in range(rows.count))]
         itemsize, forced = np.dtype(self.real).itemsize, maps_of(setup.terms, self.device.kind)
         check_memory_of_each(self.device, [device_bytes(n, nx, itemsize, forced) for n in held])
@@ -216,7 +216,7 @@ class Bands:
     def _gathered(self, arrays: list[Any], location: str) -> np.ndarray:
         """Return a field of the whole domain from the arrays of the slabs."""
         parts = [
-            self.decomposition.own_part(rank, band.device.host(array), location)
+            self.decomposition.owned_cells(rank, band.device.host(array), location)
             for rank, (band, array) in enumerate(zip(self.bands, arrays, strict=True))
         ]
         return self.decomposition.gather(self.transport.collect(parts), location)
@@ -241,12 +241,12 @@ class Bands:
         """Return the maps of the whole domain; see `Engine.maps_state`."""
         rows = [(band.first - band.low, band.last - band.low) for band in self.bands]
         each = [band.engine.maps_state(time) for band in self.bands]
-        return join_maps([one | cut_maps(one, *own) for one, own in zip(each, rows, strict=True)])
+        return join_maps([one | maps_of_rows(one, *own) for one, own in zip(each, rows, strict=True)])
 
     def resume_maps(self, state: dict[str, np.ndarray], time: float) -> None:
         """Restore the maps; see `Engine.resume_maps`."""
         for band in self.bands:
-            own = {**state, "z": state["z"][band.low : band.high], **cut_maps(state, band.low, band.high)}
+            own = {**state, "z": state["z"][band.low : band.high], **maps_of_rows(state, band.low, band.high)}
             band.engine.resume_maps(own, time)
 
     def restore(self, state: dict[str, np.ndarray]) -> None:

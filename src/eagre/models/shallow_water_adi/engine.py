@@ -61,7 +61,7 @@ class Engine:
         self.uniform_friction = float(setup.friction.flat[0]) if uniform else None
         map_of = np.zeros((1, 1)) if uniform else padded(setup.friction, grid, real, 0.0)
         self._friction = device.array(map_of.astype(real))
-        self.batch, self.look_steps = steps_of(device)
+        self.batch, self.check_interval = steps_of(device)
         self.values = device.zeros((2 * self.batch, len(setup.series) + 1), np.float64)  # last column: time, s
         self._now = device.zeros((1, 1), np.float64)
         self.gathered, self.averages = Gathering(self), BeginningAverages(self)

@@ -11,7 +11,7 @@ from eagre.kernels.maps import held, moment_of, take_up
 from eagre.kernels.roots import larger
 from eagre.models.shallow_water_adi.layout import PADDING
 from eagre.models.shallow_water_adi.velocity import velocity_x, velocity_y
-from eagre.stepping.maps import Gathered
+from eagre.stepping.maps import MapAccumulator
 
 
 @cell
@@ -31,7 +31,7 @@ def take_state(j, i, z, bed, p, q_before, q_after, kept, times, at, dry):
         take_up(kept, j, i, z[row, column], h, u, v, hu, hv, held(kept, j, i), moment)
 
 
-class Gathering(Gathered):
+class Gathering(MapAccumulator):
     """Maps of an engine of the ADI model."""
 
     def __init__(self, engine: Any) -> None:
@@ -47,5 +47,5 @@ class Gathering(Gathered):
             return []
         program = engine.device.loop(take_state, engine.precision, self.switches)
         fluxes = (engine.p[parity], engine.q[1 - parity], engine.q[parity])
-        arguments = (engine.z[0], engine.bed, *fluxes, self.kept, times, at, self._dry)
+        arguments = (engine.z[0], engine.bed, *fluxes, self.arrays, times, at, self._dry)
         return [engine.device.over(program, engine.setup.grid.shape, arguments)]

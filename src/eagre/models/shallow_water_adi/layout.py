@@ -27,7 +27,7 @@ def layout_of(cells: tuple[int, int]) -> Layout:
     One row precedes the first. The last block of rows of a GPU fits after the last row. Rows have a multiple of 32
     columns, with at least 32 after the last face.
     """
-    return Layout(cells, before=(1, PADDING), after=(2 + EXTRA_ROWS, PADDING + 1), pitch=32)
+    return Layout(cells, leading=(1, PADDING), trailing=(2 + EXTRA_ROWS, PADDING + 1), pitch=32)
 
 
 def maps_of(terms: Terms, kind: str) -> int:

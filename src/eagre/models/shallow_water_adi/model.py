@@ -48,7 +48,7 @@ from eagre.models.shallow_water_adi.setup import Setup
 from eagre.models.shallow_water_adi.start import face_flux, half_step, with_given_fluxes
 from eagre.models.shallow_water_adi.stepper import Stepper
 from eagre.stepping.advance import advance
-from eagre.stepping.averages import TimeStatistics, asked_of, words_of
+from eagre.stepping.averages import TimeStatistics, statistics_array_count, statistics_plan_of
 from eagre.stepping.maps import Maps, planes_of
 from eagre.terms.base import Term
 from eagre.terms.collect import terms_of
@@ -183,8 +183,13 @@ class ShallowWaterADI(Fields, BaseModel):
         terms, self.boundaries = terms_of(sources, grid, start_time), checked_boundaries(boundaries)
         precision, self._why_precision = chosen_precision(precision, terms, surface, dry_land, step)
         self.precision, self.device = precision, device_for(device, self.kind, grid.cells, precision)
-        averaged = asked_of(time_statistics, self.variables, QUANTITIES.cells, maps)
-        size = DEVICE_WORDS + maps_of(terms, self.device.kind) + planes_of(maps) + words_of(averaged, precision)
+        averaged = statistics_plan_of(time_statistics, self.variables, QUANTITIES.cells, maps)
+        size = (
+            DEVICE_WORDS
+            + maps_of(terms, self.device.kind)
+            + planes_of(maps)
+            + statistics_array_count(averaged, precision)
+        )
         check_memory(grid, self.device, precision, size, LARGEST_MARGIN)
         time, level = checked_number("start_time", start_time, -1e12, 1e12), level_of(precision, surface, dry_land)
         water, segments = np.where(dry_land, 0.0, thickness), self.boundaries.checked_segments(grid, gravity)
@@ -284,7 +289,7 @@ class ShallowWaterADI(Fields, BaseModel):
         """
         stepper, series = self._stepper, self.setup.series
         try:
-            advance(stepper, stepper.keeper, until, max_steps, look_steps=stepper.look_steps, series=series)
+            advance(stepper, stepper.checkpoint, until, max_steps, check_interval=stepper.check_interval, series=series)
         finally:
             self._forget()
 
@@ -302,7 +307,7 @@ class ShallowWaterADI(Fields, BaseModel):
     def state(self) -> dict[str, np.ndarray]:
         """Return the complete state for a bitwise-identical restart."""
         own = {**(self.cross_sections.state() if self.cross_sections else {}), "level": np.array(self.setup.level)}
-        return {**self._stepper.state(), **own, **grid_state(self.grid, self.setup.stood_on)}
+        return {**self._stepper.state(), **own, **grid_state(self.grid, self.setup.restart_references)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Restore a state that `state` of a model with the same set-up returned."""
@@ -312,14 +317,14 @@ class ShallowWaterADI(Fields, BaseModel):
             {name: self.grid.shape_of(at) for name, at in places.items()},
             self.grid,
             ("clock",),
-            self.setup.stood_on,
+            self.setup.restart_references,
         )
         self._stepper.go_on_from(over_level(state, self.setup.level))
         if self.cross_sections:
             self.cross_sections.restore(state)
         if not self._engine.balance.goes_on(state):
             self._first_time = self.time
-        self._stepper.keeper.forget()
+        self._stepper.checkpoint.forget()
         self._forget()
 
     # -- summary ------------------------------------------------------------------------------------

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eagre.basis import Basis, bed_basis
+from eagre.basis import RestartReference, bed_references
 from eagre.boundaries import FaceRange
 from eagre.boundaries.lines import CrossSections
 from eagre.grid import Grid
 from eagre.models.shallow_water_adi.kernels import LAND, WALL
 from eagre.models.shallow_water_adi.sides import sides_of
 from eagre.series import Series
-from eagre.stepping.averages import Asked
+from eagre.stepping.averages import StatisticsPlan
 from eagre.stepping.maps import Maps
 from eagre.terms.collect import Terms
 
@@ -42,7 +42,7 @@ class Setup:
     level: float = 0.0  # reference level of elevations, m: see `level_of`
     walls: np.ndarray | None = None  # (ny, nx) bits of closed internal faces, `eagre.boundaries.internal`
     maps: Maps | None = None  # maps to accumulate
-    time_statistics: Asked | None = None
+    time_statistics: StatisticsPlan | None = None
     cross_sections: CrossSections | None = None  # cross-sections for the discharge
 
     @property
@@ -56,11 +56,13 @@ class Setup:
         return rules or is_open or bool((self.bed > LAND).any())
 
     @property
-    def stood_on(self) -> dict[str, Basis]:
+    def restart_references(self) -> dict[str, RestartReference]:
         """Reference data that the values of a state depend on."""
         land = self.bed >= LAND
-        part = Basis("land fraction of rows", land.mean(axis=1), "", "the land mask of the run that wrote the state")
-        return {"land_rows": part, **bed_basis(np.where(land, 0.0, self.bed + self.level))}
+        part = RestartReference(
+            "land fraction of rows", land.mean(axis=1), "", "the land mask of the run that wrote the state"
+        )
+        return {"land_rows": part, **bed_references(np.where(land, 0.0, self.bed + self.level))}
 
     @property
     def series(self) -> list[Series]:

@@ -17,8 +17,8 @@ from eagre.models.shallow_water_adi.stepping import first_bad
 from eagre.models.shallow_water_adi.taking import Taking
 from eagre.models.shallow_water_adi.velocity import velocities_of
 from eagre.stepping.advance import Failure
-from eagre.stepping.keeper import Keeper, State
-from eagre.stepping.reach import Reach, cell_of_extreme, highest_surface, reach_of
+from eagre.stepping.keeper import InMemoryCheckpoint, State
+from eagre.stepping.reach import PlausibilityBounds, cell_of_extreme, highest_surface, plausibility_bounds
 
 KEEP_SECONDS = {"cpu": 0.0, "cuda": 20.0}  # minimum wall time between checkpoints on the host, s
 # Depth below which speeds are not checked, as a fraction of the difference between the highest head and the lowest bed.
@@ -41,8 +41,8 @@ class Stepper:
         self.engine.resume_maps({"z": surface}, start)
         self.brake = Brake(start)
         self.brake.look(engine, rows, start)
-        self.keeper = Keeper(self.state, self.restore, KEEP_SECONDS[engine.device.kind])
-        self.look_steps = engine.look_steps
+        self.checkpoint = InMemoryCheckpoint(self.state, self.restore, KEEP_SECONDS[engine.device.kind])
+        self.check_interval = engine.check_interval
         self.taking: Taking | None = None  # in-run sampling
 
     def step(self, until: float, count: int) -> int:
@@ -111,7 +111,7 @@ class Stepper:
         total = round((until - start) / dt)
         self.time = until if made + count >= total else start + (made + count) * dt
 
-    def look(self) -> Failure | None:
+    def check_state(self) -> Failure | None:
         """Return the failure of the state, or None; the engine then checks its plan."""
         failure = self._failure()
         if self.taking is not None:
@@ -170,12 +170,12 @@ class Stepper:
             self.first_volume = sums["volume"]
 
 
-def reach_of_case(setup: Any, start: float) -> Reach:
+def reach_of_case(setup: Any, start: float) -> PlausibilityBounds:
     """Return the plausibility bounds of a case relative to its level, without the initial water."""
     factor = float(setup.friction.max()) / setup.gravity
     manning = math.sqrt(factor) if setup.law == "manning" else math.sqrt(factor) * setup.deepest ** (1.0 / 6.0)
     bed = setup.level + setup.bed[setup.bed < LAND]
-    reach = reach_of(
+    reach = plausibility_bounds(
         setup.grid, bed if bed.size else np.zeros(1), setup.segments, setup.terms, setup.gravity, start,
         manning=manning, thinnest=setup.dry_depth,
     )  # fmt: skip

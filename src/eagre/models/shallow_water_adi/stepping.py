@@ -8,7 +8,7 @@ import numpy as np
 
 from eagre.backend.device import Device
 from eagre.models.shallow_water_adi import diagnostics
-from eagre.stepping.rounds import Rounds
+from eagre.stepping.rounds import StepGraphs
 
 ON_CPU = (2, 20)
 
@@ -21,14 +21,14 @@ def steps_of(device: Device) -> tuple[int, int]:
     return layout.graph, layout.look
 
 
-def rounds_of(engine: Any) -> Rounds:
+def rounds_of(engine: Any) -> StepGraphs:
     """Return rounds of up to `engine.batch` steps, halved down to one; launches depend on the position in the round."""
 
     def schedule(parity: int, count: int) -> tuple[list[Any], int]:
         return [one for k in range(count) for one in engine.launches((parity + k) % 2, 2 * k)], 1
 
     sizes = [engine.batch >> k for k in range(engine.batch.bit_length())]
-    return Rounds(engine.device, schedule, sizes)
+    return StepGraphs(engine.device, schedule, sizes)
 
 
 def run(engine: Any, steps: int, start: float, made: int) -> None:

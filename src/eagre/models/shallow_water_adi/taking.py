@@ -9,7 +9,7 @@ import numpy as np
 
 from eagre.backend.cells import cell
 from eagre.models.shallow_water_adi.layout import PADDING
-from eagre.stepping.recording import FEW_PLACES, PASSED, Recorder, Ring
+from eagre.stepping.recording import FEW_PLACES, PASSED, Recorder, SampleBuffer
 
 WORDS = 11
 
@@ -51,7 +51,7 @@ class Taking:
 
     def __init__(self, engine: Any, recorder: Callable[..., Recorder], j: np.ndarray, i: np.ndarray) -> None:
         self._engine, self._device = engine, engine.device
-        self._ring = Ring(engine.device, WORDS, j.size, engine.real)
+        self._ring = SampleBuffer(engine.device, WORDS, j.size, engine.real)
         self._places = engine.device.array(np.stack([j, i]).astype(np.int64) if j.size else np.zeros((2, 1), np.int64))
         self._recorder = recorder([self._ring], [np.arange(j.size)])
         self._graphs: dict[int, Callable[[], None]] = {}
@@ -70,11 +70,11 @@ class Taking:
             return
         engine, device, ring = self._engine, self._device, self._ring
         fluxes = (engine.p[parity], engine.q[1 - parity], engine.q[parity])
-        arguments = (engine.z[0], *fluxes, self._places, ring.values, ring.landings)
+        arguments = (engine.z[0], *fluxes, self._places, ring.values, ring.output_times)
         count = self._places.shape[1]
         work = [
             device.over(device.loop(taken, engine.precision), (count,), arguments)._replace(alone=count < FEW_PLACES),
-            device.over(device.loop(passed, engine.precision), (1,), (ring.landings,)),
+            device.over(device.loop(passed, engine.precision), (1,), (ring.output_times,)),
         ]
         device.run(work)  # compiles the kernels before the graph capture
         self._graphs[parity] = device.repeated(work, 1)
@@ -84,6 +84,6 @@ class Taking:
         if not good:
             self._recorder.forget()
             return
-        self._device.run(self._ring.look)
+        self._device.run(self._ring.state_check)
         self._device.synchronize()
         self._recorder.give()

@@ -16,10 +16,10 @@ import numpy as np
 from eagre.backend.device import Device, Launch, check_precision
 from eagre.backend.exchange import LocalTransport, Message
 from eagre.backend.group import BARRIER, Stage
-from eagre.several import Banded, SeveralDevices
+from eagre.several import DeviceMesh, DistributedArray
 from eagre.solvers.gcr import kernels, kernels_cuda
 from eagre.solvers.gcr.iteration import Weights, arrived, one_block
-from eagre.stepping.until import SIZE, THREADS, Until
+from eagre.stepping.until import SIZE, THREADS, ConvergenceLoop
 
 Steps = Callable[[Any, Any], Sequence[Stage]]
 SHARED = {"ALONE": False}
@@ -31,7 +31,9 @@ class PartialSums:
     blocks : number of blocks of each GPU's kernels, if different from `kernels_cuda`
     """
 
-    def __init__(self, devices: SeveralDevices, fields: Banded, rows: int, blocks: Sequence[int] | None = None) -> None:
+    def __init__(
+        self, devices: DeviceMesh, fields: DistributedArray, rows: int, blocks: Sequence[int] | None = None
+    ) -> None:
         ranks, on_gpu = devices.devices, devices.kind == "cuda"
         axis, pairs = 2 if on_gpu else 1, list(zip(ranks, fields.parts, strict=True))
         if on_gpu:
@@ -71,7 +73,8 @@ class DistributedResidualTest:
     """
 
     def __init__(
-        self, devices: SeveralDevices, precision: str, r: Banded, rows: int = 2, blocks: Sequence[int] | None = None
+        self, devices: DeviceMesh, precision: str, r: DistributedArray, rows: int = 2,
+        blocks: Sequence[int] | None = None,
     ) -> None:
         self.control, self.partials = devices.zeros((SIZE,), np.float64), PartialSums(devices, r, rows, blocks)
         measure: list[list[Launch]] = []
@@ -109,7 +112,8 @@ class DistributedGcr:
     """
 
     def __init__(
-        self, devices: SeveralDevices, precision: str, phi: Banded, r: Banded, start: Sequence[Stage], apply: Steps,
+        self, devices: DeviceMesh, precision: str, phi: DistributedArray, r: DistributedArray,
+        start: Sequence[Stage], apply: Steps,
         precondition: Steps, weights: Sequence[Weights], num_directions: int = 1,
     ) -> None:  # fmt: skip
         real = check_precision(precision)
@@ -124,9 +128,9 @@ class DistributedGcr:
         reset = [[one_block(device, begin, scalars, float(num_directions))] for device, scalars in pairs]
         iteration: list[Any] = [*precondition(r, q), *apply(q, image), *self._sums(phi, r, q, image, p, images)]
         first: list[Any] = [*start, reset, *self.test.measured]
-        self.until = Until(devices, self.test, iteration, first, look_every=1)
+        self.until = ConvergenceLoop(devices, self.test, iteration, first, iterations_per_check=1)
 
-    def _sums(self, *fields: Banded) -> list[Stage]:
+    def _sums(self, *fields: DistributedArray) -> list[Stage]:
         sums = Sums(*(PartialSums(self._devices, fields[1], max(2, self._num_directions)) for _ in range(2)))
         launches = self._launches_cuda if self._devices.kind == "cuda" else self._launches_cpu
         stages: list[Stage] = [

@@ -13,7 +13,7 @@ from eagre.solvers.gcr import fused_cuda, fused_text, kernels, kernels_cuda
 from eagre.solvers.gcr.fused_cuda import LANES, ROWS
 from eagre.solvers.gcr.iteration import ResidualTest, Weights, arrived, one_block
 from eagre.solvers.gcr.star import SeparableStencil, on_device
-from eagre.stepping.until import Iterated, Until
+from eagre.stepping.until import ConvergenceLoop, IterationResult
 
 
 class Tiles(NamedTuple):
@@ -105,7 +105,7 @@ class FusedIteration:
             iteration.append(on(fused_text.DIRECTION, here, p, image, phi))
             iteration.append(on(fused_text.ADVANCE, here, image, there))
         reset = one_block(device, kernels_cuda.begin_cuda, scalars, 1.0)
-        self.until = Until(device, test, iteration, [reset, *start], max(1, iterations_per_check // 2))
+        self.until = ConvergenceLoop(device, test, iteration, [reset, *start], max(1, iterations_per_check // 2))
         loop = device.loop(fused_cuda.settle, precision)
         self._settle = device.over(loop, shape, (phi, p, scalars))
 
@@ -120,11 +120,11 @@ class FusedIteration:
             self._device.fill(array, np.asarray(values).astype(array.dtype))
 
     def unlooked(self, tolerance: Any, max_iterations: int, iterations: int) -> list[Work]:
-        """See `Until.unlooked`."""
+        """See `ConvergenceLoop.unlooked`."""
         return [*self.until.unlooked(tolerance, max_iterations, -(-iterations // 2)), self._settle]
 
-    def run(self, tolerance: float, max_iterations: int) -> Iterated:
-        """See `Until.run`."""
+    def run(self, tolerance: float, max_iterations: int) -> IterationResult:
+        """See `ConvergenceLoop.run`."""
         try:
             return self.until.run(tolerance, max_iterations)
         finally:

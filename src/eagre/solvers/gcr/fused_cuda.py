@@ -43,7 +43,7 @@ from eagre.solvers.gcr.kernels import (
     weight_at,
 )
 from eagre.solvers.gcr.kernels_cuda import is_last
-from eagre.stepping.until import add_up, is_iterating, largest_of
+from eagre.stepping.until import add_up, is_iterating, max_over_block
 
 LANES, ROWS = 32, 8
 BLOCK = LANES * ROWS
@@ -110,7 +110,7 @@ def store_parts(tree, t, first, second, partials, is_largest):
     """Store the two partial results of a block, the first a sum or maximum, in rows 0 and 1."""
     block, blocks = block_number(), partials.shape[2]
     if is_largest:
-        largest_of(tree, t, BLOCK, first)
+        max_over_block(tree, t, BLOCK, first)
     else:
         add_up(tree, t, BLOCK, first)
     if t == 0 and block < blocks:
@@ -131,7 +131,7 @@ def both_totals(tree, t, partials, is_largest):
         first = max(first, one) if is_largest else first + one
         second += load_volatile(partials, m, blocks)
     if is_largest:
-        largest_of(tree, t, BLOCK, first)
+        max_over_block(tree, t, BLOCK, first)
     else:
         add_up(tree, t, BLOCK, first)
     first = tree[0]

@@ -9,7 +9,7 @@ import numpy as np
 
 from eagre.backend.device import Device, Launch, Work, check_precision
 from eagre.solvers.gcr import kernels, kernels_cuda
-from eagre.stepping.until import SIZE, THREADS, Until
+from eagre.stepping.until import SIZE, THREADS, ConvergenceLoop
 
 Steps = Callable[[Any, Any], Sequence[Work]]
 
@@ -101,7 +101,7 @@ class GcrIteration:
 
     Attributes
     ----------
-    until : Until
+    until : ConvergenceLoop
         ``until.run(small, most)`` solves.
     """
 
@@ -130,7 +130,7 @@ class GcrIteration:
         sums = self._sums_cuda if device.kind == "cuda" else self._sums_cpu
         preconditioning = precondition(r, q) if precondition else ()
         iteration = [*preconditioning, *apply(q, image), *sums(phi, r, q, image, p, images)]
-        self.until = Until(device, self.test, iteration, [*start, reset, self.test.measured], iterations_per_check)
+        self.until = ConvergenceLoop(device, self.test, iteration, [*start, reset, self.test.measured], iterations_per_check)
 
     def _known(self, r: Any) -> tuple[Any, dict[str, Any], tuple[Any, ...]]:
         """Return weights and cell fractions, switches, and the common arguments of all kernels."""

@@ -6,7 +6,7 @@ Fields (nz, ny, nx); directions p and their images L p: (k, nz, ny, nx). Sums us
 import numpy as np
 
 from eagre.backend.cells import cell, entry, prange, real, serial_entry, switch
-from eagre.stepping.until import ITERATING, is_iterating, judge
+from eagre.stepping.until import ITERATING, check_convergence, is_iterating
 
 BETA = 0  # step along the newest direction
 COUNT = 1  # number of stored directions
@@ -76,7 +76,7 @@ def set_step(scalars, control, along, square):
 @cell
 def check_residual(control, maximum, squares):
     """Check the maximum residual, or the sum of squares if the maximum is not finite."""
-    judge(control, maximum * maximum if squares < HUGE else squares)
+    check_convergence(control, maximum * maximum if squares < HUGE else squares)
 
 
 @entry

@@ -21,7 +21,7 @@ from eagre.solvers.gcr.kernels import (
     share_of,
     weight_at,
 )
-from eagre.stepping.until import THREADS, add_up, is_iterating, largest_of
+from eagre.stepping.until import THREADS, add_up, is_iterating, max_over_block
 
 ALONE = switch("ALONE", True)  # whether this device has all partial sums
 
@@ -38,7 +38,7 @@ def store_sum(tree, t, n, value, partials):
 @cell
 def store_both(tree, t, maximum, squares, partials):
     """Store a block's maximum and sum."""
-    largest_of(tree, t, THREADS, maximum)
+    max_over_block(tree, t, THREADS, maximum)
     if t == 0:
         partials[0, 0, cuda.blockIdx.x] = tree[0]
     cuda.syncthreads()
@@ -74,7 +74,7 @@ def check_residual_blocks(tree, t, partials, control):
     maximum, blocks = 0.0, partials.shape[2]
     for m in range(t, blocks, THREADS):
         maximum = max(maximum, load_volatile(partials, m, 0))
-    largest_of(tree, t, THREADS, maximum)
+    max_over_block(tree, t, THREADS, maximum)
     maximum = tree[0]
     cuda.syncthreads()
     squares = total_of(tree, t, partials, 1)

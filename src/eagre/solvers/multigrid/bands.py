@@ -16,7 +16,7 @@ from eagre.backend.device import Device, HostCall, Launch, check_precision
 from eagre.backend.exchange import LocalTransport, Message
 from eagre.backend.group import BARRIER, Group, Stage
 from eagre.decomposition import Decomposition, bands, equal_parts
-from eagre.several import Banded, SeveralDevices
+from eagre.several import DeviceMesh, DistributedArray
 from eagre.solvers.multigrid.grids import Grid
 from eagre.solvers.multigrid.plan import Plan
 from eagre.solvers.multigrid.plan_cuda import REST, CudaCycle
@@ -105,8 +105,8 @@ class GridDecomposition:
         heights = [step * n for n in equal_parts((ny - closed) // step, count)]
         heights[-1] += ny - sum(heights)
         self.rows: Decomposition = bands(
-            ny, nx, heights, halo=(self.halo, 0), before=(0, 0), overlap=True, periodic=(periodic, False),
-            behind=(int(self.ratio > 1), 0),
+            ny, nx, heights, halo=(self.halo, 0), leading=(0, 0), overlap=True, periodic=(periodic, False),
+            trailing=(int(self.ratio > 1), 0),
         )  # fmt: skip
 
     def _ratio(self, first: int) -> int:
@@ -158,19 +158,19 @@ class DistributedMultigrid:
     q : float
         Minimum screening.
     decomposition : GridDecomposition
-    device : SeveralDevices
+    device : DeviceMesh
     precision : {"single", "double"}
     plain, paired : bool
         See `Multigrid`.
 
     Attributes
     ----------
-    u, f : Banded
+    u, f : DistributedArray
         u is valid in the owned rows of a slab.
     """
 
     def __init__(
-        self, plan: Plan, q: float, decomposition: GridDecomposition, device: SeveralDevices, precision: str,
+        self, plan: Plan, q: float, decomposition: GridDecomposition, device: DeviceMesh, precision: str,
         plain: bool, paired: bool = False,
     ) -> None:  # fmt: skip
         self.device, self.precision, self.real = device, precision, check_precision(precision)
@@ -196,10 +196,10 @@ class DistributedMultigrid:
         self._together = {name: self._transport.exchange(self._messages(name)) for name in ("f", "q")}
         self._back = [self._to_slab(rank) for rank in ranks]
 
-    def _of(self, name: str) -> Banded:
+    def _of(self, name: str) -> DistributedArray:
         """Return an array of the finest grid."""
         arrays = [getattr(one, name) for one in self.fine]
-        return Banded(arrays, (arrays[0].shape[0], *self._shape), -2)
+        return DistributedArray(arrays, (arrays[0].shape[0], *self._shape), -2)
 
     def separate(self) -> None:
         """See `Multigrid`."""
@@ -209,7 +209,7 @@ class DistributedMultigrid:
 
     def _interior_rows(self, rank: int) -> tuple[int, int]:
         """Return the owned rows of a slab on the first replicated grid."""
-        interior = self.device.own(rank)
+        interior = self.device.owned(rank)
         return self.decomposition.coarse(interior.start), self.decomposition.coarse(interior.stop)
 
     def _messages(self, name: str) -> list[Message]:

@@ -15,7 +15,7 @@ from eagre.solvers.multigrid.grids import STRETCHED, Grid
 from eagre.solvers.multigrid.plan import ENOUGH, Choices, Plan, plan_of
 from eagre.solvers.multigrid.plan_cpu import CpuCycle
 from eagre.solvers.multigrid.plan_cuda import CudaCycle
-from eagre.stepping.until import Iterated, StopTest, Until
+from eagre.stepping.until import ConvergenceLoop, IterationResult, StopTest
 
 
 class Multigrid:
@@ -291,7 +291,7 @@ class Multigrid:
 
     def solve(
         self, f: Any, guess: Any = None, tolerance: float | None = None, most: int = 50
-    ) -> tuple[np.ndarray, Iterated]:
+    ) -> tuple[np.ndarray, IterationResult]:
         """Solve by cycles until the residual reaches the tolerance.
 
         Parameters
@@ -309,7 +309,7 @@ class Multigrid:
         -------
         u : (layers, ny, nx)
             Solution.
-        result : Iterated
+        result : IterationResult
             Number of cycles, and the final norm.
 
         Raises
@@ -334,6 +334,6 @@ class Multigrid:
             self.device.over(self._loops["row_norm"], (rows,), (self._r(0), test.partials)),
         ]
         relative_tolerance = (1e-10 if self.precision == "double" else 1e-5) if tolerance is None else tolerance
-        until = Until(self.device, test, [*self.cycle_launches(), *norm], norm, look_every=1)
+        until = ConvergenceLoop(self.device, test, [*self.cycle_launches(), *norm], norm, iterations_per_check=1)
         result = until.run(relative_tolerance * float(np.linalg.norm(right)), most)
         return self.device.host(self.u), result
