@@ -130,7 +130,7 @@ def _faces(points: np.ndarray, grid: Grid) -> np.ndarray:
     return np.concatenate(found).astype(np.int64)
 
 
-class CrossSectionBook:
+class CrossSectionVolumes:
     """Accumulated volumes through the faces of the cross-sections of a run, on its device.
 
     Subclasses of the models define the columns of a row and the time of accumulation. Without cross-sections the object
@@ -151,18 +151,18 @@ class CrossSectionBook:
     ) -> None:
         self.device, self.lines, self.table = device, lines, table
         self.faces = device.array(table)
-        self.book = device.zeros((max(1, len(table)), *columns), np.float64)
+        self.sums = device.zeros((max(1, len(table)), *columns), np.float64)
 
-    def join(self, parts: Sequence[CrossSectionBook]) -> None:
+    def join(self, parts: Sequence[CrossSectionVolumes]) -> None:
         """Collect the accumulated volumes of the faces of all row slabs."""
         if self.lines is not None:
-            rows = np.zeros(self.book.shape)
+            rows = np.zeros(self.sums.shape)
             for part in parts:
                 assert part.lines is not None
-                rows[part.lines.held] = part.device.host(part.book)[: len(part.table)]
-            self.device.fill(self.book, rows)
+                rows[part.lines.held] = part.device.host(part.sums)[: len(part.table)]
+            self.device.fill(self.sums, rows)
 
-    def cut(self, state: Mapping[str, np.ndarray], part: CrossSectionBook) -> dict[str, np.ndarray]:
+    def cut(self, state: Mapping[str, np.ndarray], part: CrossSectionVolumes) -> dict[str, np.ndarray]:
         """Return the part of a state for the faces of a row slab; empty if the state has other cross-sections."""
         if part.lines is None or not self.goes_on(state):
             return {"cross_sections_faces": np.zeros(0)}
@@ -172,7 +172,7 @@ class CrossSectionBook:
         """Return the accumulated volumes and the faces, for a restart."""
         if self.lines is None:
             return {}
-        return {"cross_sections": self.device.host(self.book), "cross_sections_faces": self.table}
+        return {"cross_sections": self.device.host(self.sums), "cross_sections_faces": self.table}
 
     def goes_on(self, state: Mapping[str, np.ndarray]) -> bool:
         """Return whether a state has the same faces."""

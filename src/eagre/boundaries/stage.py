@@ -71,7 +71,7 @@ def friction_loss(p_here, h, factor, p):
     """Head loss of the flow of depth h along half a cell, m; in uniform flow it equals the fall of the bed."""
     over = reciprocal(larger(h, minimum_depth(p)))
     flux = abs(p_here)
-    return real(0.5) * p.pace * p.over_g * resistance(flux, over * over, factor) * flux * over
+    return real(0.5) * p.cell_speed * p.over_g * resistance(flux, over * over, factor) * flux * over
 
 
 @cell

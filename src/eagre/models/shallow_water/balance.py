@@ -109,7 +109,7 @@ def booking(
     return [Launch(device.program(book_cuda, precision, switches), arguments, blocks, (threads,), early=True)]
 
 
-class CrossSectionBook(lines.CrossSectionBook):
+class CrossSectionVolumes(lines.CrossSectionVolumes):
     """Volumes through the faces of the cross-sections of a run; the columns are those of `Balance`."""
 
     def __init__(self, given: lines.CrossSections | None, device: Device) -> None:
@@ -123,25 +123,25 @@ class CrossSectionBook(lines.CrossSectionBook):
         """See `Balance.launches`."""
         if not len(self.table):
             return []
-        return booking(self.device, precision, (q, middle), self.faces, self.book, *common, **switches)
+        return booking(self.device, precision, (q, middle), self.faces, self.sums, *common, **switches)
 
     def begin(self, time: float) -> None:
         """Reset the volumes at `time`, s."""
-        rows = np.zeros(self.book.shape)
+        rows = np.zeros(self.sums.shape)
         rows[:, BOOKED] = time
-        self.device.fill(self.book, rows)
+        self.device.fill(self.sums, rows)
 
     def resume(self, state: Mapping[str, np.ndarray], time: float) -> None:
         """Restore the volumes of a state at `time`, s, or reset them if the state has other cross-sections."""
         if self.goes_on(state):
-            self.device.fill(self.book, state["cross_sections"])
+            self.device.fill(self.sums, state["cross_sections"])
         else:
             self.begin(time)
 
     def volumes(self, time: float) -> np.ndarray:
         """Return the volume through each cross-section from the start to `time`, s, positive to its right, m3."""
         assert self.lines is not None
-        rows = self.device.host(self.book)
+        rows = self.device.host(self.sums)
         through = rows[:, SUM] + (time - rows[:, BOOKED]) * (rows[:, RATE] + rows[:, RATE_2])
         return self.lines.sums(self.lines.lengths * through)
 

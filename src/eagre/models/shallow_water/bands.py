@@ -28,7 +28,7 @@ from eagre.decomposition import bands, check_memory_of_each, check_thickness, eq
 from eagre.errors import InputError
 from eagre.kernels.water_sums import named_sums
 from eagre.models.shallow_water import march_tiles
-from eagre.models.shallow_water.balance import Balance, CrossSectionBook
+from eagre.models.shallow_water.balance import Balance, CrossSectionVolumes
 from eagre.models.shallow_water.band import Band, BandMarch, Rates, band_setup
 from eagre.models.shallow_water.engine import Engine
 from eagre.models.shallow_water.legs import Legs
@@ -66,7 +66,7 @@ class Bands(Legs):
             self.bands.append(Band(own, member, precision, first, self.rates[rank]))
             self.bands[-1].places = places_of_faces(setup.faced, grid, first, last)
         self._book = Balance(setup.faced, segment_table(setup.faced, grid)[0], grid, setup.terms, group.members[0])
-        self._lines = CrossSectionBook(setup.cross_sections, group.members[0])
+        self._lines = CrossSectionVolumes(setup.cross_sections, group.members[0])
         self.shape, self.parameters = (3, grid.ny + 2 * LAYERS, grid.nx + 2 * LAYERS), self.bands[0].parameters
         self.arrange()
         self.prepare_legs()
@@ -212,7 +212,7 @@ class Bands(Legs):
         return self._book
 
     @property
-    def lines(self) -> CrossSectionBook:
+    def lines(self) -> CrossSectionVolumes:
         """Present volumes through the cross-sections of the whole domain."""
         self.device.synchronize()
         self._lines.join([band.lines for band in self.bands])

@@ -14,7 +14,7 @@ from eagre.kernels.water_sums import BLOCK, WET, named_sums
 from eagre.models.shallow_water import diagnostics
 from eagre.models.shallow_water.active_tiles import Chooser
 from eagre.models.shallow_water.averaging import PresentAverages
-from eagre.models.shallow_water.balance import Balance, CrossSectionBook
+from eagre.models.shallow_water.balance import Balance, CrossSectionVolumes
 from eagre.models.shallow_water.legs import Legs
 from eagre.models.shallow_water.schedules import March, Tiles
 from eagre.models.shallow_water.setup import TREATMENTS, Setup
@@ -93,7 +93,7 @@ class Engine(Legs):
         table = segment_table(setup.faced, grid)[0]
         self.edges = device.array(edge_table(setup.faced, grid, [int(kind) for kind in table[:, KIND]]))
         self.balance = Balance(setup.faced, table, grid, setup.terms, device)
-        self.lines = CrossSectionBook(setup.cross_sections, device)
+        self.lines = CrossSectionVolumes(setup.cross_sections, device)
         levels = [segment.condition.level_over(setup.datum.level) for segment in setup.segments]
         self.levels = device.array(np.array(levels, real))
         self.series = ck.SeriesTable._make(device.array(a) for a in ck.series_table(setup.series, len(setup.segments)))

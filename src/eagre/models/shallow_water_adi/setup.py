@@ -56,11 +56,12 @@ class Setup:
         return rules or is_open or bool((self.bed > LAND).any())
 
     @property
-    def stood_on(self) -> dict[str, Basis]:
+    def restart_reference(self) -> dict[str, Basis]:
         """Reference data that the values of a state depend on."""
         land = self.bed >= LAND
-        part = Basis("land fraction of rows", land.mean(axis=1), "", "the land mask of the run that wrote the state")
-        return {"land_rows": part, **bed_basis(np.where(land, 0.0, self.bed + self.level))}
+        origin = "the land mask of the run that wrote the state"
+        land_rows = Basis("land fraction of rows", land.mean(axis=1), "", origin)
+        return {"land_rows": land_rows, **bed_basis(np.where(land, 0.0, self.bed + self.level))}
 
     @property
     def series(self) -> list[Series]:
@@ -68,5 +69,5 @@ class Setup:
 
         Elevations are relative to the level.
         """
-        own = [side.series for side in sides_of(self.segments, self.level)]
-        return own + self.terms.series
+        side_series = [side.series for side in sides_of(self.segments, self.level)]
+        return side_series + self.terms.series
