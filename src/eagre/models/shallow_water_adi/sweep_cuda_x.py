@@ -267,11 +267,11 @@ def owned(first, lane, start, overlap, nx):
 
 @entry
 def sweep_x_cuda(
-    z, d, flux, qo, qn, z_out, flux_out, friction, terms, ends, values, series_row, guard, run, overlap, ny, nx, p
+    z, d, flux, qo, qn, z_out, flux_out, friction, terms, ends, values, m, guard, run, overlap, ny, nx, p
 ):  # fmt: skip
     """Compute new z and flux along x; block (32, WARPS), grid (tiles, runs of rows).
 
-    run : rows of a block; overlap : cells at an inner end of a tile that another tile computes.
+    m : row of the series values; run : rows of a block; overlap : cells at an inner end of a tile that another tile computes.
     """
     warp_ends = cuda.shared.array((2, WARPS, 6), real)
     fluxes = cuda.shared.array((8 if STORED else 1, WARPS, 32), real)
@@ -288,7 +288,7 @@ def sweep_x_cuda(
     pitch = np.uint32(z.shape[1])
     k = np.uint32(np.uint32(j) * pitch + np.uint32(i + PADDING))
     zero, one = real(0.0), real(1.0)
-    forcing = (terms, TERM_FACTORS(terms, series_row))
+    forcing = (terms, TERM_FACTORS(terms, m))
     here = six(flux, k)
     north = row_of(z, d, qo, qn, np.uint32(k + pitch))
     row, up, y = row_of(z, d, qo, qn, k), four(flux, np.uint32(k + pitch)), np.uint32(j)
@@ -313,24 +313,20 @@ def sweep_x_cuda(
         # Face by face: with all cells of a lane at once, the compiler would spill registers.
         c0 = cell_of(z, d, row, here, north, forcing, k, np.uint32(j + 1), 0, p)
         c1, below0, row0 = face_of(
-            z, d, row, here, north, up, fluxes, below0, c0, forcing, friction, ends,
-            values, series_row, nx, i, j, k, me, 0, p,
+            z, d, row, here, north, up, fluxes, below0, c0, forcing, friction, ends, values, m, nx, i, j, k, me, 0, p
         )  # fmt: skip
         d0 = row0[3] - (one - low) * row0[0] * here[0]
         s0 = next_row(Chunk(-one, zero, zero, zero, zero, -one), low * row0[0], row0[1], row0[2], d0)
         c2, below1, row1 = face_of(
-            z, d, row, here, north, up, fluxes, below1, c1, forcing, friction, ends,
-            values, series_row, nx, i, j, k, me, 1, p,
+            z, d, row, here, north, up, fluxes, below1, c1, forcing, friction, ends, values, m, nx, i, j, k, me, 1, p
         )  # fmt: skip
         s1 = next_row(s0, row1[0], row1[1], row1[2], row1[3])
         c3, below2, row2 = face_of(
-            z, d, row, here, north, up, fluxes, below2, c2, forcing, friction, ends,
-            values, series_row, nx, i, j, k, me, 2, p,
+            z, d, row, here, north, up, fluxes, below2, c2, forcing, friction, ends, values, m, nx, i, j, k, me, 2, p
         )  # fmt: skip
         s2 = next_row(s1, row2[0], row2[1], row2[2], row2[3])
         c4, below3, row3 = face_of(
-            z, d, row, here, north, up, fluxes, below3, c3, forcing, friction, ends,
-            values, series_row, nx, i, j, k, me, 3, p,
+            z, d, row, here, north, up, fluxes, below3, c3, forcing, friction, ends, values, m, nx, i, j, k, me, 3, p
         )  # fmt: skip
         d3 = row3[3] - (one - high) * row3[2] * here[5]
         s3 = next_row(s2, row3[0], row3[1], high * row3[2], d3)

@@ -249,7 +249,7 @@ def assemble_up(z, d, flux, qo, qn, z_out, friction, terms, ends, values, series
 def substitute_down(z_out, flux_out, shared, me, face, i, ny, x_before, last, p):
     """Compute the unknowns of a chunk from the last unknowns of the previous and of this chunk.
 
-    The flux and the surface are stored.     Beyond walls the fields stay 0. Beyond an open boundary they are unchanged.
+    The flux and the surface are stored. Beyond walls the fields stay 0. Beyond an open boundary they are unchanged.
     """
     pitch = np.uint32(z_out.shape[1])
     k = np.uint32(np.uint32(face + ROWS) * pitch + np.uint32(i + PADDING))
