@@ -271,7 +271,8 @@ def sweep_x_cuda(
 ):  # fmt: skip
     """Compute new z and flux along x; block (32, WARPS), grid (tiles, runs of rows).
 
-    m : row of the series values; run : rows of a block; overlap : cells at an inner end of a tile that another tile computes.
+    m : row of the series values; run : rows of a block; overlap : cells at an inner end of a tile that another tile
+    computes.
     """
     warp_ends = cuda.shared.array((2, WARPS, 6), real)
     fluxes = cuda.shared.array((8 if STORED else 1, WARPS, 32), real)
