@@ -173,8 +173,8 @@ def test_what_water_a_condition_may_bring(condition, deepest, highest, most):
     """On a side 3 m wide above -0.9 m: for depth that comes later, waves as fast; head; discharge."""
     assert condition.deepest_arrival(3.0, -0.9, 9.81) == pytest.approx(deepest, rel=1e-14)
     assert condition.highest_level() == pytest.approx(highest, rel=1e-14)
-    assert condition.largest_inflow() == most
-    given = condition.given_discharge()
+    assert condition.max_inflow() == most
+    given = condition.prescribed_discharge()
     assert (given is not None) == isinstance(condition, (Discharge, Inflow))
     assert given is None or given.values.max() == Series.of(condition.rate).values.max()
 

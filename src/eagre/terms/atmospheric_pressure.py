@@ -52,7 +52,7 @@ class AtmosphericPressure(Term):
         return (Quantity.of(acceleration, factor),)
 
     def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
-        self.refuse_members("its gradient along y would couple the members")
+        self.reject_members("its gradient along y would couple the members")
 
 
 def gradient(values: np.ndarray, grid: Grid, along: str) -> np.ndarray:

@@ -97,7 +97,7 @@ class Term:
         maps = {f.name: getattr(self, f.name) for f in fields(self) if isinstance(getattr(self, f.name), np.ndarray)}  # type: ignore[arg-type]
         return replace(self, **{name: stacked(values) for name, values in maps.items()})  # type: ignore[type-var]
 
-    def refuse_members(self, why: str) -> None:
+    def reject_members(self, why: str) -> None:
         """Raise `InputError`: ensembles do not support the term."""
         raise InputError(
             f"{type(self).__name__} in an ensemble",

@@ -79,5 +79,5 @@ class Coriolis(Term):
 
     def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
         if self.beta != 0.0:
-            self.refuse_members("the Coriolis parameter of a beta plane would vary from member to member")
+            self.reject_members("the Coriolis parameter of a beta plane would vary from member to member")
         return self

@@ -23,7 +23,7 @@ from eagre.backend.device import Device, check_precision
 from eagre.backend.exchange import LocalTransport, Message
 from eagre.backend.group import BARRIER, Group, Stage, in_turn
 from eagre.boundaries.ghosts import LAYERS, segment_table
-from eagre.boundaries.subdomain import join_book, places_of_faces
+from eagre.boundaries.subdomain import global_face_numbers, join_sums
 from eagre.decomposition import bands, check_memory_of_each, check_thickness, equal_parts
 from eagre.errors import InputError
 from eagre.kernels.water_sums import named_sums
@@ -54,7 +54,7 @@ class Bands(Legs):
         self.decomposition = bands(
             grid.ny, grid.nx, heights, halo=halo, before=(LAYERS, LAYERS), periodic=wraps, padded=False
         )
-        row_bytes = (setup.words + setup.terms.moving_maps(group.kind)) * (grid.nx + 5) * np.dtype(self.real).itemsize
+        row_bytes = (setup.words + setup.terms.record_maps(group.kind)) * (grid.nx + 5) * np.dtype(self.real).itemsize
         check_memory_of_each(group, [(rows + 5) * row_bytes for rows in heights])
         most = group.layout("cpu.shallow-water").rows
         counts = [len(march_tiles.tiles_of(rows, grid.nx, most)[0]) if group.kind == "cpu" else 1 for rows in heights]
@@ -64,7 +64,7 @@ class Bands(Legs):
             first, last = self.decomposition.own(rank)[0]
             own = band_setup(setup, first, last, corners)
             self.bands.append(Band(own, member, precision, first, self.rates[rank]))
-            self.bands[-1].places = places_of_faces(setup.faced, grid, first, last)
+            self.bands[-1].places = global_face_numbers(setup.faced, grid, first, last)
         self._book = Balance(setup.faced, segment_table(setup.faced, grid)[0], grid, setup.terms, group.members[0])
         self._lines = CrossSectionVolumes(setup.cross_sections, group.members[0])
         self.shape, self.parameters = (3, grid.ny + 2 * LAYERS, grid.nx + 2 * LAYERS), self.bands[0].parameters
@@ -189,7 +189,7 @@ class Bands(Legs):
         """Restore a state from any number of devices, with its ghosts unless the boundary conditions have changed."""
         book = state["book"] if self._book.goes_on(state) else None
         for band in self.bands:
-            band.restore(band.resume_book(state, book) | self._lines.cut(state, band.lines))
+            band.restore(band.resume_book(state, book) | self._lines.subset_of_state(state, band.lines))
         self._book.resume_settled(state if book is not None else {}, self.setup.terms)
         if not np.array_equal(state.get("edges", np.zeros(0)), self.setup.sides_at(self.seen[ck.T])):
             self.device.run(self._fill[self.current])
@@ -207,7 +207,7 @@ class Bands(Legs):
         self.device.synchronize()
         rows = np.zeros(self._book.book.shape)
         for band in sorted(self.bands, key=lambda band: band.balance.varies):  # slabs with a time-varying balance last
-            join_book(rows, band.places, band.device.host(band.balance.book))
+            join_sums(rows, band.places, band.device.host(band.balance.book))
         self._book.device.fill(self._book.book, rows)
         return self._book
 

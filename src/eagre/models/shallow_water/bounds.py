@@ -160,7 +160,7 @@ def check_room(
     grid: Grid, device: Any, precision: str, scheme: str, maps: Maps | None, time_statistics: Asked | None, terms: Terms
 ) -> None:
     """Raise `MemoryNeededError` if the arrays do not fit the devices, or their input does not fit the host."""
-    forced = terms.moving_maps(device.kind) + sum(terms.maps(role) for role in ROLES)
+    forced = terms.record_maps(device.kind) + sum(terms.maps(role) for role in ROLES)
     words = planes_of(maps) + words_of(time_statistics, precision) + 3 * (scheme in ("srk2", "ds2"))
     check_memory(grid, device, precision, DEVICE_WORDS + forced + words)
 

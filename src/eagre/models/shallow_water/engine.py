@@ -22,7 +22,7 @@ from eagre.models.shallow_water.sweeps import schedule_for
 from eagre.stepping import clock as ck
 from eagre.stepping.maps import Gathered
 from eagre.stepping.recording import Extra, Ring
-from eagre.terms.compose import Places, bind
+from eagre.terms.compose import TermArrays, bind
 
 PREDICTED_TOLERANCE = 0.02
 MIXED = ("srk2", "ds2")  # schemes whose steps on a list of active tiles are steps of "rk2"
@@ -114,7 +114,7 @@ class Engine(Legs):
             return self.device.array(values.astype(self.real))
 
         wanted, first = {"WATER": "water", "FORCE_X": "x", "FORCE_Y": "y"}, len(self.setup.segments)
-        places = Places(place, place, self.device, blended=blended)
+        places = TermArrays(place, place, self.device, blended=blended)
         bound = bind(self.setup.terms, wanted, self.forcing[None], first, self.real, places)
         self.terms, self.records, self.blend = bound.arguments, bound.records, bound.blend
         self.switches |= bound.switches

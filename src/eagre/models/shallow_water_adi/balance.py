@@ -19,7 +19,7 @@ from eagre.grid import Grid
 from eagre.models.shallow_water_adi.kernels import LAND
 from eagre.models.shallow_water_adi.layout import PADDING
 from eagre.terms.collect import Terms
-from eagre.terms.moving import Moving
+from eagre.terms.moving import RecordQuantity
 
 FACE_J, FACE_I, INWARD, IS_X = 0, 1, 2, 3  # index of a face in its array, sign of inflow, whether west or east
 SOURCES = switch("SOURCES", 0)  # number of rows of mass sources, after the rows of the faces
@@ -105,11 +105,11 @@ class Balance:
         self, segments: Sequence[FaceRange], grid: Grid, bed: np.ndarray, terms: Terms, device: Device
     ) -> None:
         self.device, self._open = device, OpenSides(segments, grid)
-        self._sources, self._source_names = len(terms.sources), terms.places
+        self._sources, self._source_names = len(terms.sources), terms.source_names
         self._grid, self._wet = grid, bed < LAND
         sides = self._open.lengths.size
         self._weights = np.append(self._open.lengths, np.zeros(max(1, self._sources)))
-        self._moving = [sides + k for k, one in enumerate(terms.sources) if isinstance(one, Moving)]
+        self._moving = [sides + k for k, one in enumerate(terms.sources) if isinstance(one, RecordQuantity)]
         self._settled = np.zeros(self._weights.size)  # volumes of records that are no longer in use, m3
         self.weigh(terms)
         rows = [row for segment in self._open.segments for row in _faces_of(segment, grid)]
@@ -129,9 +129,9 @@ class Balance:
             sums[self._moving] = 0.0
             self.device.fill(self.sums, sums)
 
-    def asked(self, start: float, end: float) -> dict[str, float]:
-        """See `OpenSides.asked`."""
-        return self._open.asked(start, end)
+    def prescribed_volumes(self, start: float, end: float) -> dict[str, float]:
+        """See `OpenSides.prescribed_volumes`."""
+        return self._open.prescribed_volumes(start, end)
 
     def launches(self, fluxes: tuple[Any, ...], values: Any, row: int, slot: int, dt: float) -> list[Launch]:
         """Return the launches that accumulate a sweep.
@@ -146,7 +146,7 @@ class Balance:
     def state(self) -> dict[str, np.ndarray]:
         """Return the balance and the open segments, for a restart."""
         settled = {"settled": self._settled.copy()} if self._settled.any() else {}
-        return {"book": self.device.host(self.sums), "open_sides": self._open.places(), **settled}
+        return {"book": self.device.host(self.sums), "open_sides": self._open.table(), **settled}
 
     def goes_on(self, state: Mapping[str, np.ndarray]) -> bool:
         """Return whether a state has the same open boundary segments."""

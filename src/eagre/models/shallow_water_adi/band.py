@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from eagre.backend.device import Device
-from eagre.boundaries.subdomain import cut_segments, places_of_faces
+from eagre.boundaries.subdomain import clip_segments, global_face_numbers
 from eagre.decomposition import Decomposition
 from eagre.models.shallow_water_adi.balance import Balance
 from eagre.models.shallow_water_adi.engine import Engine
@@ -52,7 +52,7 @@ def subdomain_setup(setup: Setup, low: int, high: int) -> Setup:
         friction=setup.friction[rows],
         walls=None if setup.walls is None else setup.walls[rows],
         terms=setup.terms.rows(low, high, local_grid),
-        segments=cut_segments(setup.segments, grid.ny, low, high, low),
+        segments=clip_segments(setup.segments, grid.ny, low, high, low),
         dries=setup.may_dry,
     )
 
@@ -68,19 +68,19 @@ class Subdomain:
         First interior row and the row after the last, in the domain.
     low, high : int
         First row of the slab and the row after the last, in the domain, including neighbour rows.
-    places : array
+    face_numbers : array
         Global numbers of its boundary faces in the water balance of the domain.
     """
 
     def __init__(self, setup: Setup, device: Device, precision: str, decomposition: Decomposition, rank: int) -> None:
         ny = setup.grid.ny
         (self.first, self.last), (self.low, self.high) = decomposition.own(rank)[0], decomposition.held(rank)[0]
-        lines = None if setup.cross_sections is None else setup.cross_sections.part(self.first, self.last, self.low)
+        lines = None if setup.cross_sections is None else setup.cross_sections.subset(self.first, self.last, self.low)
         self.setup, self.device = replace(subdomain_setup(setup, self.low, self.high), cross_sections=lines), device
         self.engine = Engine(self.setup, device, precision)
-        local_segments = cut_segments(setup.segments, ny, self.first, self.last, self.low)
+        local_segments = clip_segments(setup.segments, ny, self.first, self.last, self.low)
         self.engine.balance = Balance(local_segments, self.setup.grid, self.setup.bed, self.setup.terms, device)
-        self.face_numbers = places_of_faces(setup.segments, setup.grid, self.first, self.last)
+        self.face_numbers = global_face_numbers(setup.segments, setup.grid, self.first, self.last)
 
     def interior_row_sums(self) -> np.ndarray:
         """Return `Engine.row_sums` of the interior rows."""

@@ -16,7 +16,7 @@ import numpy as np
 from eagre.backend.device import Device, check_precision
 from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import BARRIER, Group, Stage
-from eagre.boundaries.subdomain import cut_book, join_book
+from eagre.boundaries.subdomain import join_sums, slab_sums
 from eagre.decomposition import bands, check_memory_of_each, check_thickness
 from eagre.kernels.water_sums import named_sums
 from eagre.models.shallow_water_adi.balance import Balance, CrossSectionVolumes
@@ -150,7 +150,7 @@ class DecomposedEngine:
         self.device.synchronize()
         sums = np.zeros(self._balance.sums.shape)
         for subdomain in self.subdomains:
-            join_book(sums, subdomain.face_numbers, subdomain.device.host(subdomain.engine.balance.sums))
+            join_sums(sums, subdomain.face_numbers, subdomain.device.host(subdomain.engine.balance.sums))
         self._balance.resume(sums)
         return self._balance
 
@@ -267,8 +267,8 @@ class DecomposedEngine:
         sums = self._balance.sums_of(state)
         self._balance.resume_settled(state)
         for subdomain in self.subdomains:
-            subdomain.engine.balance.resume(cut_book(sums, subdomain.face_numbers, subdomain.engine.balance.sums.size))
-            subdomain.engine.lines.resume(self._lines.cut(state, subdomain.engine.lines))
+            subdomain.engine.balance.resume(slab_sums(sums, subdomain.face_numbers, subdomain.engine.balance.sums.size))
+            subdomain.engine.lines.resume(self._lines.subset_of_state(state, subdomain.engine.lines))
         self.device.synchronize()
 
 

@@ -9,7 +9,7 @@ from eagre.backend.device import Device
 from eagre.kernels.roots import select
 from eagre.models.shallow_water_adi.kernels import LAND, MAY_DRY
 from eagre.models.shallow_water_adi.layout import PADDING, faces_of, layout_of, padded
-from eagre.terms.compose import FORCE, WATER, Bound, Places, bind
+from eagre.terms.compose import FORCE, WATER, Bound, TermArrays, bind
 
 
 @cell
@@ -65,5 +65,5 @@ def terms_along(along: str, setup: Any, device: Device, kind: Any, values: Any, 
             values = faces_of(values, role)
         return device.array(padded(values, grid, kind, 0.0))
 
-    places = Places(column, map_of, device, layout_of(grid.shape).shape[1], at_faces=True)
-    return bind(setup.terms, {"WATER": "water", "FORCE": along}, values, first, kind, places)
+    term_arrays = TermArrays(column, map_of, device, layout_of(grid.shape).shape[1], at_faces=True)
+    return bind(setup.terms, {"WATER": "water", "FORCE": along}, values, first, kind, term_arrays)

@@ -61,7 +61,7 @@ def rain_lost_in_single(terms: Terms, surface: np.ndarray, land: np.ndarray, tim
     The loss is at most half a unit in the last place of z. The estimate is the mean of that unit divided by 2 r.
     """
     rates = [one.series.values.max() * float(np.max(one.values)) for one in terms.sources]
-    rain = 0.5 * time_step * sum(rate for rate, name in zip(rates, terms.places, strict=True) if not name)
+    rain = 0.5 * time_step * sum(rate for rate, name in zip(rates, terms.source_names, strict=True) if not name)
     if rain <= 0.0 or land.all():
         return 0.0
     z = surface[~land] - level_of("single", surface, land)

@@ -32,7 +32,7 @@ def layout_of(cells: tuple[int, int]) -> Layout:
 
 def maps_of(terms: Terms, kind: str) -> int:
     """Return the number of maps of the terms on a device: mass sources for both sweeps, forces for one, records."""
-    time_varying = terms.moving_maps(kind, ("water", "x")) + terms.moving_maps(kind, ("water", "y"))
+    time_varying = terms.record_maps(kind, ("water", "x")) + terms.record_maps(kind, ("water", "y"))
     return time_varying + 2 * terms.maps("water") + terms.maps("x") + terms.maps("y")
 
 

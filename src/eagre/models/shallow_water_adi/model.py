@@ -12,7 +12,7 @@ from eagre.backend.device import Device
 from eagre.backend.group import Group
 from eagre.backend.tuned import device_for
 from eagre.boundaries import Boundaries, checked_boundaries
-from eagre.boundaries.internal import placed_inside, walls_in_words
+from eagre.boundaries.internal import placed_inside, wall_settings
 from eagre.boundaries.lines import CrossSections, CrossSectionSeries
 from eagre.boundaries.open_sides import with_initial_water
 from eagre.checks import (
@@ -344,7 +344,7 @@ class ShallowWaterADI(Fields, BaseModel):
         """Rows of the run summary: water balance, rounding, negative depths and |u| dt / dx."""
         grows = self.setup.momentum_advection and self.setup.viscosity == 0.0
         braked = self._stepper.courant_monitor.summary_rows(self.setup.time_step, self.setup.drying, grows)
-        prescribed = self._engine.balance.asked(self._first_time, self.time)
+        prescribed = self._engine.balance.prescribed_volumes(self._first_time, self.time)
         diagnostics = self.diagnostics()
         rounded = rounding_rows(diagnostics) if self.precision == "single" else []
         negative_depth = self._stepper.courant_monitor.negative_depth_rows(self.setup.dry_depth)
@@ -405,7 +405,7 @@ class ShallowWaterADI(Fields, BaseModel):
             "device": str(self.device),
             "precision": self.precision,
             **({"precision_note": self._why_precision} if self._why_precision else {}),
-            **walls_in_words(setup.walls),
+            **wall_settings(setup.walls),
         }
 
 

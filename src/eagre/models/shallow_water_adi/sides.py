@@ -191,7 +191,8 @@ def _kind(segment: FaceRange, conditions: Sequence[Cell]) -> int:
     if condition.closed and not condition.periodic:
         return WALL
     has = [name for name in NAMES if getattr(boundaries, name).line_end is not None]
-    instead = "Absorbing()" if condition.given_discharge() is None else "Discharge(..), or use model = shallow-water"
+    rate = condition.prescribed_discharge()
+    instead = "Absorbing()" if rate is None else "Discharge(..), or use model = shallow-water"
     raise InputError(
         f"{type(condition).__name__} on the {segment.side} side of shallow-water-adi",
         allowed=f"Wall, {', '.join(has)}; Absorbing(level=..) for outgoing waves and currents, a Stage below the bed "

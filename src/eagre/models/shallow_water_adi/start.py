@@ -81,7 +81,7 @@ def with_given_fluxes(
 def _most_out(h: np.ndarray, outwards: np.ndarray, speed_limit: np.ndarray, gravity: float) -> np.ndarray:
     """Return the maximum outflow of a discharge condition from depths h, m2 s-1.
 
-    outwards : present flux (see `given_flux`).
+    outwards : present flux (see `prescribed_flux`).
     """
     return np.minimum(h * speed_limit, np.maximum(h * np.sqrt(gravity * h), outwards))
 
