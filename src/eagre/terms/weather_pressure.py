@@ -37,5 +37,5 @@ class WeatherPressure(Term):
     def force(self, along: str, grid: Grid) -> tuple[Quantity, ...]:
         return RecordQuantity.pair(checked_field(self.pressure, grid, "pressure"), along, -1.0 / WATER_DENSITY)
 
-    def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
-        self.reject_members("its field would extend over all stacked members")
+    def for_ensemble(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
+        self.reject_ensemble("its field would extend over all stacked members")

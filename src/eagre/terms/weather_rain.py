@@ -32,5 +32,5 @@ class WeatherRain(Term):
     def water(self, grid: Grid) -> tuple[Quantity, ...]:
         return RecordQuantity.pair(checked_field(self.rate, grid, "rain"))
 
-    def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
-        self.reject_members("its field would extend over all stacked members")
+    def for_ensemble(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
+        self.reject_ensemble("its field would extend over all stacked members")

@@ -134,5 +134,5 @@ class WeatherWind(Term):
         winds = (*x, *y) if along == "x" else (*y, *x)
         return *winds, *(Quantity.of(ratio * number) for number in self.law)
 
-    def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
-        self.reject_members("its field would extend over all stacked members")
+    def for_ensemble(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
+        self.reject_ensemble("its field would extend over all stacked members")

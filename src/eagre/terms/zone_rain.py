@@ -68,5 +68,5 @@ class ZoneRain(Term):
         quantities = [Quantity.of(pattern, series) for series, pattern in in_time.values()]
         return (Quantity.of(same), *quantities)
 
-    def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
+    def for_ensemble(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
         return replace(self, patterns=np.stack([stacked(one) for one in np.asarray(self.patterns)]))

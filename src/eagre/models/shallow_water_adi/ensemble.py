@@ -86,7 +86,7 @@ class ShallowWaterADIEnsemble:
         self.model = ShallowWaterADI(
             stacked, bed, time_step, land_mask=between if land is None else land | between,
             boundaries=_side_by_side(boundaries, grid, members),
-            sources=[term.for_members(partial(self._stack, "map of a source term")) for term in sources], **options,
+            sources=[term.for_ensemble(partial(self._stack, "map of a source term")) for term in sources], **options,
         )  # fmt: skip
 
     @property
