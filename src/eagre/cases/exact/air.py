@@ -67,8 +67,8 @@ class LongWave:
         free = np.abs(scorer**2 - self._wave**2) ** 0.5
         self._up = np.where(self._wave < scorer, 1j * free, -free)  # their energy goes up, or they fade
         self._lowest = ground.min()
-        modes_at_ground: Array = np.exp(1j * np.outer(period * np.arange(count) / count, self._wave) + self._rise(ground))
-        solution = np.linalg.lstsq(np.hstack([np.real(modes_at_ground), -np.imag(modes_at_ground[:, 1:])]), ground, rcond=None)[0]
+        waves: Array = np.exp(1j * np.outer(period * np.arange(count) / count, self._wave) + self._rise(ground))
+        solution = np.linalg.lstsq(np.hstack([np.real(waves), -np.imag(waves[:, 1:])]), ground, rcond=None)[0]
         self._size = solution[:modes] + 1j * np.append(0.0, solution[modes:])
 
     def _rise(self, z: Array) -> Array:
