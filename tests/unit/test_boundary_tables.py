@@ -249,7 +249,8 @@ def test_books_of_open_sides():
         "west -3 to 0 m": 3.0, "west 0 to 3 m": 12.0, "east -1.5 to 1.5 m": 48.0, "north": 4032.0, "pump": 0.5,
     }  # fmt: skip
     assert rain == 0.375
-    assert book.asked(5.0, 10.0) == {"west 0 to 3 m": 25.0, "north": 150.0} and book.asked(5.0, 5.0) == {}
+    assert book.prescribed_volumes(5.0, 10.0) == {"west 0 to 3 m": 25.0, "north": 150.0}
+    assert book.prescribed_volumes(5.0, 5.0) == {}
 
 
 @pytest.mark.parametrize("side", ["west", "east", "south", "north"])
