@@ -117,7 +117,9 @@ def test_row_of_a_face_of_the_implicit_model(kind, drying, convection, friction,
         value = bed + rng.choice([-0.5, 0.0005, 0.3, 2.0]) if bed < 1e20 else 0.5
         value = abs(value) if kind == "normal" else value
         value *= -rng.choice([-1.0, 1.0, 30.0]) if "discharge" in kind else 1.0
-        p = SimpleNamespace(w=dt / (4 * dx), g=9.81, push=dt * 9.81 / (2 * dx), over_g=1 / 9.81, dry=1e-3, pace=dx / dt)
+        p = SimpleNamespace(
+            w=dt / (4 * dx), g=9.81, push=dt * 9.81 / (2 * dx), over_g=1 / 9.81, dry=1e-3, cell_speed=dx / dt
+        )
         carried = tuple(dt / dx * one for one in end.passed) if convection else (0.0, 0.0)
         got = row(value, into, end.surface, bed, flux, carried, end.known, dt * end.drag, p)
         expected = plain.row_of(lambda a, b: formula(value, end, a, b))  # noqa: B023
