@@ -59,10 +59,10 @@ def layouts(n: int, precision: str) -> list[tuple[str, dict[str, Any]]]:
     other = {"single": (80, 64), "double": (128, 96)}[precision]
     found: list[tuple[str, dict[str, Any]]] = []
     for warps, run, registers, ahead in along_x:
-        shape = {"warps": warps, "run": run, "ahead": ahead, "registers": (registers, other[1])}
+        shape = {"warps": warps, "run": run, "preload": ahead, "registers": (registers, other[1])}
         found.append(("x", shape))
     for rows, threads, width, registers, kinds, ask in along_y:
-        shape = {"rows": rows, "threads": threads, "width": width, "kinds": kinds, "ask": ask}
+        shape = {"rows": rows, "threads": threads, "width": width, "kinds": kinds, "prefetch": ask}
         mode = 0 if rows * threads >= n - 1 else 1
         found.append(("y", {**shape, "mode_y": mode, "registers": (other[0], registers)}))
     return found

@@ -52,7 +52,7 @@ def test_exact_passes_agree_with_pieces():
 def test_many_steps_are_one_captured_graph():
     model = everything("single", "cuda")
     model.advance(200.0)
-    rounds = model._engine.rounds.bound
+    rounds = model._engine.step_graphs.bound
     assert rounds and all(hasattr(go, "graph") for go in rounds.values())
     assert max(count for _, count in rounds) > 1
 

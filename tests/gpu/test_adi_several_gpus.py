@@ -43,9 +43,9 @@ def test_bands_hold_more_rows_when_the_water_rises(devices):
     everywhere = InternalArea([(0.0, 0.0), (wide, 0.0), (wide, high), (0.0, high)], Discharge(0.1 * wide * high))
     options = {"ny": 401, "time_step": 20.0, "boundaries": Boundaries(internal=[everywhere])}
     ours, theirs = pool(devices, "single", **options), pool("cuda:0", "single", **options)
-    before = ours._engine.beside
+    before = ours._engine.overlap
     for model in (ours, theirs):
         for until in (70.0, 200.0):
             model.advance(until)
-    assert ours._engine.beside > before
+    assert ours._engine.overlap > before
     assert largest_difference(ours, theirs) <= TOLERANCE["single"]

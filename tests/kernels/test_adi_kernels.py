@@ -61,9 +61,9 @@ def test_plain_python_equals_compiled(precision):
 
 
 LAYOUTS = {
-    "exact": {"warps": 2, "run": 4, "rows": 3, "threads": 2, "exact": True, "mode_y": 2, "kinds": 4, "ahead": True},
-    "exchange": {"warps": 2, "run": 4, "rows": 6, "threads": 2, "width": 32, "mode_y": 1, "kinds": 3, "ask": True},
-    "narrow": {"warps": 1, "run": 2, "rows": 4, "threads": 4, "width": 8, "mode_y": 0, "ask": False},
+    "exact": {"warps": 2, "run": 4, "rows": 3, "threads": 2, "exact": True, "mode_y": 2, "kinds": 4, "preload": True},
+    "exchange": {"warps": 2, "run": 4, "rows": 6, "threads": 2, "width": 32, "mode_y": 1, "kinds": 3, "prefetch": True},
+    "narrow": {"warps": 1, "run": 2, "rows": 4, "threads": 4, "width": 8, "mode_y": 0, "prefetch": False},
 }
 
 
@@ -112,7 +112,7 @@ def test_simulated_windows_keep_a_uniform_flow():
         grid, -10.0, 40.0, surface_elevation=0.0, velocity_x=0.1, boundaries=sides, device=SimulatedDevice(),
         precision="double",
     )  # fmt: skip
-    model._engine.replan(overlap=8, warps=1, run=2, rows=2, threads=1, width=32, mode_y=0, ask=False)
+    model._engine.replan(overlap=8, warps=1, run=2, rows=2, threads=1, width=32, mode_y=0, prefetch=False)
     assert model._engine.plan.shape_x(grid)[0][0] == 2  # windows
     model._engine.run(2, 0.0, 0)
     state = model.state()
@@ -129,10 +129,10 @@ def test_coupling_that_is_left_out_is_noticed_and_joined_from_then_on():
         ShallowWaterADI(grid, -10.0, 40.0, surface_elevation=0.2 * noise, device=device, precision="double")
         for device in (SimulatedDevice(), "cpu")
     )
-    ours._engine.replan(overlap=64, warps=1, run=2, rows=3, threads=2, width=8, mode_y=1, ask=False)
+    ours._engine.replan(overlap=64, warps=1, run=2, rows=3, threads=2, width=8, mode_y=1, prefetch=False)
     assert "nearest-neighbour coupling of blocks" in ours.settings()["lines"]
     ours._engine.run(1, 0.0, 0)
-    ours._engine.watch()  # as after every look at the state
+    ours._engine.check_plan()  # as after every look at the state
     assert ours._engine.plan.mode_y != 1 and "nearest-neighbour coupling of blocks" not in ours.settings()["lines"]
     theirs.advance(40.0)
     assert largest_difference(ours.state(), theirs.state()) > 1e-6
@@ -145,7 +145,7 @@ def pieces():
     noise = np.random.default_rng(1).standard_normal((14, 2))
     options = {"surface_elevation": 0.2 * noise, "device": SimulatedDevice(), "precision": "double"}
     model = ShallowWaterADI(Grid(2, 14, 100.0, 100.0), -10.0, 40.0, **options)
-    model._engine.replan(overlap=64, warps=1, run=7, rows=3, threads=2, width=4, mode_y=1, ask=False)
+    model._engine.replan(overlap=64, warps=1, run=7, rows=3, threads=2, width=4, mode_y=1, prefetch=False)
     return model
 
 
@@ -154,7 +154,7 @@ def test_a_restart_goes_on_with_the_layout_of_the_run_bit_for_bit():
     """After pieces were joined exactly; without the layout, as from an older version, bits are others."""
     whole, new, old = pieces(), pieces(), pieces()
     whole._engine.run(1, 0.0, 0)
-    whole._engine.watch()
+    whole._engine.check_plan()
     state = whole._engine.state()
     new._engine.restore(state)
     old._engine.restore({name: value for name, value in state.items() if name != "plan"})
@@ -170,8 +170,8 @@ def test_a_restart_goes_on_with_the_layout_of_the_run_bit_for_bit():
 def test_neutral_parameters_change_no_bit():
     from eagre.backend.simulated import SimulatedDevice
 
-    usual = {"warps": 1, "rows": 3, "threads": 2, "mode_y": 2, "run": 2, "width": 8, "kinds": 4, "ask": False}
-    other = {"run": 7, "width": 4, "kinds": 3, "ask": True, "row_bytes": 16}
+    usual = {"warps": 1, "rows": 3, "threads": 2, "mode_y": 2, "run": 2, "width": 8, "kinds": 4, "prefetch": False}
+    other = {"run": 7, "width": 4, "kinds": 3, "prefetch": True, "row_bytes": 16}
     ours, theirs = (states(SimulatedDevice(), layout=usual | more, nx=9, ny=7, steps=1) for more in ({}, other))
     assert all(np.array_equal(ours[field], theirs[field]) for field in theirs)
 
@@ -197,7 +197,7 @@ def test_steps_stay_on_the_device(monkeypatch):
 def test_blocks_side_by_side_cover_all_strips_and_segments(strips, segments, group):
     """Every block once, and the blocks below and above one of a strip start at most `group` blocks before or after."""
     numbers = {
-        sweep_cuda_y.place_of(np.uint32(n), np.int32(strips), np.int32(segments), group): n
+        sweep_cuda_y.block_position(np.uint32(n), np.int32(strips), np.int32(segments), group): n
         for n in range(strips * segments)
     }
     assert set(numbers) == {(strip, segment) for strip in range(strips) for segment in range(segments)}

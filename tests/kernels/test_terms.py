@@ -12,14 +12,14 @@ from eagre.backend.cells import cell, real, written
 from eagre.backend.program import source_of
 from eagre.backend.select import select
 from eagre.terms.base import Quantity
-from eagre.terms.collect import Part, Terms, terms_of
-from eagre.terms.compose import Places, bind
+from eagre.terms.collect import Contribution, Terms, terms_of
+from eagre.terms.compose import TermArrays, bind
 from kernels.recording import RecordingDevice, name_of
 
 GRID = eagre.Grid(6, 4, 10.0, 20.0)
 X, Y = GRID.mesh()
 GUST = eagre.Series(np.array([0.0, 9.0]), np.array([0.1, 0.3]))
-HERE = Places(*[lambda role, values: values] * 2)
+HERE = TermArrays(*[lambda role, values: values] * 2)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def caller(switches):
 @pytest.mark.parametrize("target", ["cpu", "cuda", "simulator", "python"])
 def test_a_composed_cell_becomes_part_of_a_program(target):
     """Any function of depth and discharges, here one that is not linear."""
-    terms = Terms(GRID, x=(Part("drag", quadratic_drag, (Quantity.of(0.01),)),))
+    terms = Terms(GRID, x=(Contribution("drag", quadratic_drag, (Quantity.of(0.01),)),))
     switches = bind(terms, {"FORCE_X": "x"}, np.zeros((1, 1)), 0, np.float64, HERE).switches
     calls = caller(switches)
     text = source_of(calls, target, "double", switches)
@@ -85,7 +85,7 @@ def test_a_composed_cell_becomes_part_of_a_program(target):
 
 def test_a_composed_cell_on_the_cpu():
     """Plain Python and compiled."""
-    terms = Terms(GRID, x=(Part("drag", quadratic_drag, (Quantity.of(X),)),))
+    terms = Terms(GRID, x=(Contribution("drag", quadratic_drag, (Quantity.of(X),)),))
     bound = bind(terms, {"FORCE_X": "x"}, np.zeros((1, 1)), 0, np.float64, HERE)
     calls = caller(bound.switches)
     out, device = np.zeros(GRID.shape), select("cpu")

@@ -12,7 +12,7 @@ from eagre.constants import WATER_DENSITY
 from eagre.models.shallow_water import schedules
 from eagre.terms.blended import always
 from eagre.terms.collect import terms_of
-from eagre.terms.compose import Places, bind
+from eagre.terms.compose import TermArrays, bind
 from kernels.conftest import options_of
 from weather_fields import at_cells, field
 
@@ -106,7 +106,7 @@ def test_a_band_reads_the_blend_of_its_rows():
     values = np.array([[one(time) for one in band.series]])
     nowhere = lambda role, values: values  # noqa: E731
     wanted, device = {"WATER": "water", "FORCE_X": "x", "FORCE_Y": "y"}, SimulatedDevice()
-    bound = bind(band, wanted, values, 0, np.float64, Places(nowhere, nowhere, device, blended=True))
+    bound = bind(band, wanted, values, 0, np.float64, TermArrays(nowhere, nowhere, device, blended=True))
     device.run(bound.blend.launches("double", None, 0, always))
     falls = at_cells(rain.rate, grid, time)
     west, east = (at_cells(pressure.pressure, grid, time, dx=side) for side in (-1.5, 1.5))

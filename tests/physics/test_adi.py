@@ -12,7 +12,7 @@ from eagre.backend.select import select
 from eagre.bench.machine import threads_limited
 from eagre.cases import dam_breaks
 from eagre.models.shallow_water_adi.layout import padded, unpadded
-from eagre.models.shallow_water_adi.model import DEVICE_WORDS, LARGEST_MARGIN, maps_of
+from eagre.models.shallow_water_adi.model import DEVICE_WORDS, MAX_MARGIN, maps_of
 from eagre.models.shallow_water_adi.plan import plan_of, width
 from kernels.recording import RecordingDevice
 from physics.test_adi_against_oracle import everything
@@ -326,7 +326,7 @@ def test_words_of_a_step_and_of_memory():
     assert [fields_of(launch.arguments, plain) for launch in plain.launches(0, 0)] == [7, 7]
     sweeps = [launch for launch in full.launches(0, 0) if launch.arguments[1] is full.bed]  # others book the rain
     assert [fields_of(launch.arguments, full) for launch in sweeps] == [10, 10]
-    assert all(size <= n + more for size, n, more in zip(plain.z[0].shape, (40, 60), LARGEST_MARGIN, strict=True))
+    assert all(size <= n + more for size, n, more in zip(plain.z[0].shape, (40, 60), MAX_MARGIN, strict=True))
     held = [[*e.z, *e.p, *e.q, e.bed, e._friction, *(bound.arguments for bound in e._terms)] for e in (plain, full)]
     assert fields_of(held[0], plain) + 1 == DEVICE_WORDS  # without a friction map
     assert fields_of(held[1], full) == DEVICE_WORDS + maps_of(full.setup.terms, "cpu")

@@ -16,7 +16,7 @@ from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import Group
 from eagre.io.restart import read_restart, write_restart
 from eagre.models.shallow_water_adi import band, bands
-from eagre.models.shallow_water_adi.band import reach
+from eagre.models.shallow_water_adi.band import coupling_rows
 from eagre.models.shallow_water_adi.config import ShallowWaterADICase
 
 TOLERANCE = {"single": 2e-6, "double": 1e-13}  # of the largest value; measured: 0 on a CPU
@@ -27,7 +27,7 @@ TWO, THREE = "cpu,cpu", ["cpu"] * 3
 def test_as_one_device(precision, devices):
     """All terms, all conditions, islands, shores and series; legs that need another time step."""
     ours, theirs = (bay(device, precision) for device in (devices, "cpu"))
-    assert isinstance(ours.device, Group) and len(ours._engine.bands) == len(ours.device.devices)
+    assert isinstance(ours.device, Group) and len(ours._engine.subdomains) == len(ours.device.devices)
     for until in (100.0, 155.0, 215.0):
         for model in (ours, theirs):
             model.advance(until)
@@ -46,7 +46,7 @@ def test_as_one_device(precision, devices):
 def test_without_drying_as_one_device():
     options = {"drying": "off", "dissipation": "none", "chezy": 50.0, "manning": 0.0}
     ours, theirs = (pool(device, **options) for device in (TWO, "cpu"))
-    assert not ours._engine.bands[0].setup.may_dry
+    assert not ours._engine.subdomains[0].setup.may_dry
     for model in (ours, theirs):
         model.advance(100.0)
     assert largest_difference(ours, theirs) <= TOLERANCE["double"]
@@ -77,8 +77,9 @@ def alien_rows(model):
     engine, state, found = model._engine, model.state(), []
     for name in FIELDS:
         location = {"z": "centre", "p": "face_x"}.get(name[0], "face_y")
-        held = [dict(zip(FIELDS, (b.engine.surface(), *b.engine.fluxes()), strict=True))[name] for b in engine.bands]
-        wanted = [engine.decomposition.scatter(state[name], rank, location) for rank in range(len(engine.bands))]
+        copies = [(b.engine.surface(), *b.engine.fluxes()) for b in engine.subdomains]
+        held = [dict(zip(FIELDS, fields, strict=True))[name] for fields in copies]
+        wanted = [engine.decomposition.scatter(state[name], rank, location) for rank in range(len(engine.subdomains))]
         if not all(np.array_equal(a, b) for a, b in zip(held, wanted, strict=True)):
             found.append(name)
     return found
@@ -87,7 +88,8 @@ def alien_rows(model):
 def test_too_few_rows_show(monkeypatch):
     """A fourth of the rows costs three fourths of the digits, and no more."""
     theirs = pool("cpu", time_step=20.0)
-    monkeypatch.setattr(bands, "rows_beside", lambda *_, **__: band.EDGE + reach(theirs.setup, "double", 12.0) // 4)
+    rows = band.EDGE + coupling_rows(theirs.setup, "double", 12.0) // 4
+    monkeypatch.setattr(bands, "overlap_rows", lambda *_, **__: rows)
     ours = pool(TWO, time_step=20.0)
     for model in (ours, theirs):
         model.advance(100.0)
@@ -96,8 +98,8 @@ def test_too_few_rows_show(monkeypatch):
 
 def test_rows_may_come_from_bands_beyond_the_neighbour(monkeypatch):
     """As where the water has risen so far that a neighbour has too few."""
-    monkeypatch.setattr(bands, "rows_beside", lambda *_, **__: 77)
-    monkeypatch.setattr(bands, "check_bands", lambda *_: None)
+    monkeypatch.setattr(bands, "overlap_rows", lambda *_, **__: 77)
+    monkeypatch.setattr(bands, "check_subdomains", lambda *_: None)
     ours, theirs = pool(["cpu"] * 5, "single"), pool("cpu", "single")
     for model in (ours, theirs):
         model.advance(30.0)
@@ -112,7 +114,7 @@ def test_reach_holds_for_any_rows(courant):
     model = pool("cpu", time_step=70.0 * courant / math.sqrt(9.80665 * 10.0))
     for most in (0.0, 1.0):  # at rest, and at a cell a step one way
         for smooth in (True, False):
-            n = reach(model.setup, "double", 10.0)
+            n = coupling_rows(model.setup, "double", 10.0)
             m = 0.25 * courant**2 * (np.ones(n) if smooth else rng.uniform(0.0, 1.0, n))
             k = 0.5 * most * (np.ones(n + 1) if smooth else rng.uniform(-1.0, 1.0, n + 1))
             for part in (0.0, 1.0):  # central, upstream
@@ -182,7 +184,7 @@ def test_everything_a_model_gives():
         model.advance(60.0)
     for name in theirs.variables:
         np.testing.assert_allclose(ours.field(name), theirs.field(name), rtol=1e-12, atol=1e-12, err_msg=name)
-    rows = [band.first for band in ours._engine.bands]
+    rows = [band.first for band in ours._engine.subdomains]
     points = [(j + k, i) for j in (*rows[1:], 200) for k in (-1, 0) for i in (3, 36)]
     for name, value in ours.sample(["surface_elevation", "velocity_y"], points).items():
         np.testing.assert_array_equal(value, [ours.field(name)[point] for point in points], err_msg=name)
@@ -193,14 +195,14 @@ def test_everything_a_model_gives():
 def test_bands_hold_more_rows_when_the_water_rises():
     """By 8 m; a restart goes on with as many rows, bit for bit."""
     ours, theirs, on = (pool(device, "single", time_step=20.0) for device in (TWO, "cpu", TWO))
-    before = ours._engine.beside
+    before = ours._engine.overlap
     for model in (ours, theirs):
         state = model.state()
         model.restore({**state, "z": state["z"] + np.float32(8.0)})
         model.advance(600.0, max_steps=20)
-    assert ours._engine.beside > before
+    assert ours._engine.overlap > before
     on.restore(ours.state())
-    assert on._engine.beside == ours._engine.beside
+    assert on._engine.overlap == ours._engine.overlap
     for model in (ours, theirs, on):
         model.advance(600.0)
     assert largest_difference(ours, theirs) <= TOLERANCE["single"]
@@ -227,8 +229,8 @@ def test_from_a_case_file():
         '[numerics]\ntime_step = "5 s"\n'
     )
     model = ShallowWaterADICase.loads(text).build()
-    assert [(band.low, band.first, band.last, band.high) for band in model._engine.bands] == [
-        (0, 0, 70, 70 + model._engine.beside), (70 - model._engine.beside, 70, 140, 140),
+    assert [(band.low, band.first, band.last, band.high) for band in model._engine.subdomains] == [
+        (0, 0, 70, 70 + model._engine.overlap), (70 - model._engine.overlap, 70, 140, 140),
     ]  # fmt: skip
 
 

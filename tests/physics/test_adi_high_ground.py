@@ -45,7 +45,7 @@ def test_on_high_ground_a_run_has_the_bits_of_one_by_the_sea(device):
         low.advance(until)
         high.advance(until)
     assert low.field("velocity_x").max() > 0.3
-    bounds = [dataclasses.astuple(model._stepper.reach) for model in (low, high)]
+    bounds = [dataclasses.astuple(model._stepper.bounds) for model in (low, high)]
     assert bounds[0] == pytest.approx(bounds[1], rel=1e-12)
     state, other = low.state(), high.state()
     assert (state.pop("level"), other.pop("level")) == (0.0, HIGH)

@@ -97,7 +97,7 @@ def test_steps_with_which_currents_over_rough_beds_may_grow_are_told():
     words = r"maximum 0.45. Above 0.33 .* can become unstable. Safe: time_step = (\S+)"
     told = re.fullmatch(words, model.summary_rows[-1][1])
     assert told is not None and float(told[1]) * 2.0 / 10.0 == pytest.approx(0.3, abs=0.01)
-    assert model._stepper.brake.summary_rows(2.25, True, False) == [("|u| dt / dx", "maximum 0.45")]
+    assert model._stepper.courant_monitor.summary_rows(2.25, True, False) == [("|u| dt / dx", "maximum 0.45")]
 
 
 def test_a_state_that_is_taken_up_brings_its_own_bounds():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.models.shallow_water_adi.layout import LARGEST_MARGIN
+from eagre.models.shallow_water_adi.layout import MAX_MARGIN
 from eagre.series import Series
 from eagre.terms.collect import terms_of
 from weather_fields import at_cells, field
@@ -175,7 +175,7 @@ def test_memory_of_a_cpu_is_checked_with_the_maps_of_the_weather(make, count, mo
     monkeypatch.setattr("eagre.checks.check_host_memory", asked.append)
     model, plain = make(GRID, []), max(asked)
     made = make(GRID, [eagre.WeatherRain(shower(GRID)), *storm(GRID)])
-    padding = (5, 5) if make is explicit else LARGEST_MARGIN
+    padding = (5, 5) if make is explicit else MAX_MARGIN
     assert max(asked) - plain == count * 8 * (GRID.ny + padding[0]) * (GRID.nx + padding[1])
     bound = [made._engine.records] if make is explicit else [one.records for one in made._engine._terms]
     assert len({id(one[2]) for records in bound for one in records._arrays.values()}) == count

@@ -9,15 +9,15 @@ import pytest
 
 import eagre
 from adi_runs import pool
-from eagre.models.shallow_water_adi.plan import Kept, plan_of, resumed
+from eagre.models.shallow_water_adi.plan import PlanState, plan_of, resumed
 from kernels.recording import RecordingDevice
 from unit.test_layouts import CARDS, H200
 
-OWN = Kept(4.4, 300, 500, 4, 40, False, 8, 16, 1)
+OWN = PlanState(4.4, 300, 500, 4, 40, False, 8, 16, 1)
 EXACT = OWN._replace(exact_x=True, rows=8, threads=8, mode_y=2)
 
 
-def chosen(*rows: Kept, rank: int = 0, count: int = 1, own: Kept = OWN) -> dict[str, object]:
+def chosen(*rows: PlanState, rank: int = 0, count: int = 1, own: PlanState = OWN) -> dict[str, object]:
     return resumed(np.array(rows, float), rank, count, own)
 
 
@@ -63,13 +63,13 @@ def test_a_restart_launches_what_the_run_did(count, shape):
     before = launches(ran)
     for engine in getattr(ran._engine, "engines", [ran._engine]):
         engine.lost = lambda: 1.0
-    ran._engine.watch()
+    ran._engine.check_plan()
     assert launches(ran) != before
-    on._engine.rounds.run(0, 1)  # rounds that are bound to the launches from before
+    on._engine.step_graphs.run(0, 1)  # rounds that are bound to the launches from before
     state = ran.state()
-    assert state["plan"].shape == (count, len(Kept._fields))
+    assert state["plan"].shape == (count, len(PlanState._fields))
     on.restore(state)
-    assert launches(on) == launches(ran) and not on._engine.rounds.bound
+    assert launches(on) == launches(ran) and not on._engine.step_graphs.bound
     anew.restore({name: value for name, value in state.items() if name != "plan"})
     assert launches(anew) == before
 
@@ -82,7 +82,7 @@ def test_a_restart_on_another_card_keeps_what_changes_bits():
     )
     on.restore(ran.state())
     plans = [model._engine.plan for model in (ran, on, own)]
-    assert plans[1].kept(ran.grid) == plans[0].kept(ran.grid) != plans[2].kept(ran.grid)
+    assert plans[1].state(ran.grid) == plans[0].state(ran.grid) != plans[2].state(ran.grid)
     assert plans[1].shared_y <= CARDS["Tesla T4"].shared_block
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import eagre
 from eagre.boundaries import Boundaries, BoundarySegment, Discharge, InternalArea, InternalLine, Outflow, Periodic, Wall
-from eagre.boundaries.internal import SOUTH_FACE, WEST_FACE, cells_in_area, closed_faces, placed_inside, share_of_cells
+from eagre.boundaries.internal import SOUTH_FACE, WEST_FACE, cells_in_area, closed_faces, length_in_cells, placed_inside
 from eagre.errors import InputError
 from eagre.terms.collect import Terms
 
@@ -90,7 +90,7 @@ def test_faces_of_lines_along_edges_and_through_centres():
 @pytest.mark.nojit
 def test_shares_of_a_line_are_its_lengths(rng):
     points = np.array([(-3.0, 11.0), (8.0, 17.0), (8.0, 29.0), (20.0, 29.0)])
-    share = share_of_cells(points, GRID)
+    share = length_in_cells(points, GRID)
     lengths = np.hypot(*np.diff(points, axis=0).T)
     assert share.sum() == pytest.approx(lengths.sum(), rel=1e-13)
     # By sampling: many points on the line, each of them counted where it lies.
@@ -100,7 +100,7 @@ def test_shares_of_a_line_are_its_lengths(rng):
         x, y = (a + t[:, None] * (b - a)).T
         np.add.at(sampled, (((y - 10.0) / 1.5).astype(int), ((x + 4.0) / 2.0).astype(int)), length / t.size)
     np.testing.assert_allclose(share, sampled, atol=1e-3)
-    point = share_of_cells(np.array([(0.5, 13.2)]), GRID)
+    point = length_in_cells(np.array([(0.5, 13.2)]), GRID)
     assert point[2, 2] == 1.0 and point.sum() == 1.0
 
 
@@ -110,7 +110,7 @@ def test_discharge_is_spread_over_its_cells():
         InternalLine([(0.5, 13.2)], Discharge(3.0)),
         InternalArea([(2.0, 13.0), (10.0, 13.0), (10.0, 22.0)], Discharge(2.0), name="field"),
     )
-    assert walls is None and terms.places == ["internal 1", "field"]
+    assert walls is None and terms.source_names == ["internal 1", "field"]
     for part, rate in zip(terms.water, (3.0, 2.0), strict=True):
         [quantity] = part.quantities
         poured = quantity.map(GRID).sum() * GRID.cell_area * quantity.series(0.0)
@@ -205,19 +205,19 @@ def test_faces_and_shares_of_cells_of_any_size(rng, scale):
     for _ in range(20):
         points = polygon(rng, False)
         np.testing.assert_array_equal(closed_faces(scale * points, grid), closed_faces(points, GRID))
-        np.testing.assert_allclose(share_of_cells(scale * points, grid), scale * share_of_cells(points, GRID))
+        np.testing.assert_allclose(length_in_cells(scale * points, grid), scale * length_in_cells(points, GRID))
 
 
 @pytest.mark.nojit
 def test_lines_along_the_edges_of_the_domain_and_points_given_twice():
     assert (WEST_FACE, SOUTH_FACE) == (1, 2), "bits, which restarts keep"
     for column, x in ((0, -4.0), (16, 30.0)):
-        share = share_of_cells(np.array([(x, 10.0), (x, 29.5)]), GRID)
+        share = length_in_cells(np.array([(x, 10.0), (x, 29.5)]), GRID)
         assert share[:, column] == pytest.approx(1.5) and share.sum() == pytest.approx(19.5)
     for row, y in ((0, 10.0), (12, 29.5)):
-        share = share_of_cells(np.array([(-4.0, y), (30.0, y)]), GRID)
+        share = length_in_cells(np.array([(-4.0, y), (30.0, y)]), GRID)
         assert share[row] == pytest.approx(2.0) and share.sum() == pytest.approx(34.0)
-    twice = share_of_cells(np.array([(0.5, 13.2), (0.5, 13.2)]), GRID)
+    twice = length_in_cells(np.array([(0.5, 13.2), (0.5, 13.2)]), GRID)
     assert twice[2, 2] == 1.0 and twice.sum() == 1.0
     corners = [(-4.0, 10.0), (30.0, 10.0), (30.0, 29.5), (-4.0, 29.5)]
     terms, _ = placed(InternalArea(corners, Discharge(1.0)))

@@ -117,7 +117,9 @@ def test_row_of_a_face_of_the_implicit_model(kind, drying, convection, friction,
         value = bed + rng.choice([-0.5, 0.0005, 0.3, 2.0]) if bed < 1e20 else 0.5
         value = abs(value) if kind == "normal" else value
         value *= -rng.choice([-1.0, 1.0, 30.0]) if "discharge" in kind else 1.0
-        p = SimpleNamespace(w=dt / (4 * dx), g=9.81, push=dt * 9.81 / (2 * dx), over_g=1 / 9.81, dry=1e-3, pace=dx / dt)
+        p = SimpleNamespace(
+            w=dt / (4 * dx), g=9.81, push=dt * 9.81 / (2 * dx), over_g=1 / 9.81, dry=1e-3, cell_speed=dx / dt
+        )
         carried = tuple(dt / dx * one for one in end.passed) if convection else (0.0, 0.0)
         got = row(value, into, end.surface, bed, flux, carried, end.known, dt * end.drag, p)
         expected = plain.row_of(lambda a, b: formula(value, end, a, b))  # noqa: B023
@@ -173,8 +175,8 @@ def test_what_water_a_condition_may_bring(condition, deepest, highest, most):
     """On a side 3 m wide above -0.9 m: for depth that comes later, waves as fast; head; discharge."""
     assert condition.deepest_arrival(3.0, -0.9, 9.81) == pytest.approx(deepest, rel=1e-14)
     assert condition.highest_level() == pytest.approx(highest, rel=1e-14)
-    assert condition.largest_inflow() == most
-    given = condition.given_discharge()
+    assert condition.max_inflow() == most
+    given = condition.prescribed_discharge()
     assert (given is not None) == isinstance(condition, (Discharge, Inflow))
     assert given is None or given.values.max() == Series.of(condition.rate).values.max()
 

@@ -22,11 +22,11 @@ from eagre.boundaries import (
     Stage,
     Wall,
 )
-from eagre.boundaries.edges import CLOSED, edge_levels, edge_table, let_through
+from eagre.boundaries.edges import CLOSED, edge_levels, edge_table, flux_if_open
 from eagre.boundaries.ghosts import FACE_I, faces_of, padded_bed, segment_table
 from eagre.boundaries.internal import placed_inside
 from eagre.boundaries.open_sides import OpenSides
-from eagre.boundaries.subdomain import cut_book, cut_segments, join_book, places_of_faces
+from eagre.boundaries.subdomain import clip_segments, global_face_numbers, join_sums, slab_sums
 from eagre.errors import InputError
 from eagre.series import Series
 from eagre.terms.collect import Terms
@@ -188,7 +188,8 @@ def test_tables_of_faces():
 def test_walls_let_nothing_through():
     table = np.zeros((4, 5, 3), np.int32)
     table[2, CLOSED, 1] = 1
-    assert [let_through(table, 2, m, 7.0) for m in range(3)] == [7.0, 0.0, 7.0] and let_through(table, 1, 1, 7.0) == 7.0
+    assert [flux_if_open(table, 2, m, 7.0) for m in range(3)] == [7.0, 0.0, 7.0]
+    assert flux_if_open(table, 1, 1, 7.0) == 7.0
 
 
 @pytest.mark.parametrize("cells", [1, 2])
@@ -240,15 +241,16 @@ def test_books_of_open_sides():
     book = OpenSides(sides.segments(GRID), GRID)
     assert book.starts.tolist() == [0, 2, 4, 6, 12]
     assert book.lengths.tolist() == [1.5] * 6 + [1.0] * 6
-    assert book.places().tolist() == [[0, 0, 2], [0, 2, 4], [1, 1, 3], [3, 0, 6]]
-    assert book.are_those_of({"open_sides": book.places()}) and not book.are_those_of({})
+    assert book.table().tolist() == [[0, 0, 2], [0, 2, 4], [1, 1, 3], [3, 0, 6]]
+    assert book.are_those_of({"open_sides": book.table()}) and not book.are_those_of({})
     amounts = np.append(2.0 ** np.arange(12), [0.5, 0.25, 0.125])
     named, rain = book.by_name(amounts, ["pump", "", ""])
     assert named == {
         "west -3 to 0 m": 3.0, "west 0 to 3 m": 12.0, "east -1.5 to 1.5 m": 48.0, "north": 4032.0, "pump": 0.5,
     }  # fmt: skip
     assert rain == 0.375
-    assert book.asked(5.0, 10.0) == {"west 0 to 3 m": 25.0, "north": 150.0} and book.asked(5.0, 5.0) == {}
+    assert book.prescribed_volumes(5.0, 10.0) == {"west 0 to 3 m": 25.0, "north": 150.0}
+    assert book.prescribed_volumes(5.0, 5.0) == {}
 
 
 @pytest.mark.parametrize("side", ["west", "east", "south", "north"])
@@ -276,9 +278,9 @@ def test_bands_have_pieces_of_all_sides(cuts):
     whole = edge_table(segments, GRID, [0] * len(segments))[:, 2]
     book, seen = np.arange(18.0), []
     for low, high in pairwise(cuts):
-        places = places_of_faces(segments, GRID, low, high)
+        places = global_face_numbers(segments, GRID, low, high)
         wanted = []
-        for one in cut_segments(segments, GRID.ny, low, high, low):
+        for one in clip_segments(segments, GRID.ny, low, high, low):
             side = ["west", "east", "south", "north"].index(one.side)
             down = low if side < 2 else 0
             own = next(s for s in segments if s.side == one.side and s.first <= one.first + down < s.last)
@@ -286,10 +288,10 @@ def test_bands_have_pieces_of_all_sides(cuts):
             assert 0 <= one.first < one.last <= (high - low if side < 2 else 6)
             wanted += [row for row in whole[side, one.first + down : one.last + down] if row >= 0]
         assert sorted(places) == sorted(wanted)
-        part = cut_book(book, places, len(places) + 2)
+        part = slab_sums(book, places, len(places) + 2)
         assert part.tolist() == [*places, 16.0, 17.0]
         part += 100.0
-        join_book(book, places, part)
+        join_sums(book, places, part)
         assert book[places].tolist() == part[: len(places)].tolist() and book[16:].tolist() == part[-2:].tolist()
         book = np.arange(18.0)
         seen += places.tolist()

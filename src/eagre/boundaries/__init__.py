@@ -30,7 +30,7 @@ _SHARED = {
     "subdomain": (),
 }  # modules without a condition, and their public names
 NAMES = {
-    found.name.title().replace("_", ""): found.name for found in iter_modules(__path__) if found.name not in _SHARED
+    info.name.title().replace("_", ""): info.name for info in iter_modules(__path__) if info.name not in _SHARED
 }
 """Module of each condition by class name. The module name is also the kind in a case file."""
 _HOME = {**NAMES, **{name: module for module, names in _SHARED.items() for name in names}}

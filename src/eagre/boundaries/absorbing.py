@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 
 from eagre.backend.cells import cell, real
-from eagre.boundaries.base import LARGEST_CHANGE, Condition, InitialWater, Key
+from eagre.boundaries.base import MAX_CHANGE, Condition, InitialWater, Key
 from eagre.errors import InputError
 from eagre.kernels.central_upwind import desingularised_inverse
 from eagre.kernels.implicit_lines import depth, held_out, minimum_depth
@@ -39,7 +39,7 @@ def absorbing_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
     w_1, n_1, t_1 = near
     w_2, n_2, bed_2 = second
     h_1 = max(w_1 - bed_1, zero)
-    bound = real(LARGEST_CHANGE) * math.sqrt(p.g * h_1)
+    bound = real(MAX_CHANGE) * math.sqrt(p.g * h_1)
     coming_1, going_1 = invariants(w_1, n_1, bed_1, level, p)
     coming_2, going_2 = invariants(w_2, n_2, bed_2, level, p)
     c_0 = math.sqrt(p.g * max(level - bed_k, zero))

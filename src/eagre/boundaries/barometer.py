@@ -49,20 +49,20 @@ def with_static_level(
             means[key].append(float((counts * pressure.record(k)).sum()))
     times = pressure.instants.times[first : last + 1]
     rises = {
-        key: Series(times, (reference - np.array(found)) / (WATER_DENSITY * GRAVITY), pressure.instants.name)
-        for key, found in means.items()
+        key: Series(times, (reference - np.array(pressures)) / (WATER_DENSITY * GRAVITY), pressure.instants.name)
+        for key, pressures in means.items()
     }
     return replace(boundaries, **{side: _raised(getattr(boundaries, side), side, rises) for side in SIDES})
 
 
-def _stages(given: Condition | Sequence[BoundarySegment], side: str, grid: Grid) -> dict[int, np.ndarray]:
+def _stages(condition: Condition | Sequence[BoundarySegment], side: str, grid: Grid) -> dict[int, np.ndarray]:
     """Return the cells of each stage along a side, by the number of its segment."""
     centres = grid.y if side in ("west", "east") else grid.x
-    if isinstance(given, Condition):
-        return {0: np.arange(centres.size)} if isinstance(given, Stage) else {}
-    stages = [(n, part) for n, part in enumerate(given) if isinstance(part.condition, Stage)]
-    found = {n: np.flatnonzero((centres > part.start) & (centres < part.stop)) for n, part in stages}
-    return {n: cells for n, cells in found.items() if cells.size}
+    if isinstance(condition, Condition):
+        return {0: np.arange(centres.size)} if isinstance(condition, Stage) else {}
+    stages = [(n, segment) for n, segment in enumerate(condition) if isinstance(segment.condition, Stage)]
+    cells_of_stages = {n: np.flatnonzero((centres > segment.start) & (centres < segment.stop)) for n, segment in stages}
+    return {n: cells for n, cells in cells_of_stages.items() if cells.size}
 
 
 def _weights(pressure: TimeVaryingField, grid: Grid, side: str, cells: np.ndarray) -> np.ndarray:
@@ -75,20 +75,20 @@ def _weights(pressure: TimeVaryingField, grid: Grid, side: str, cells: np.ndarra
         m, b = nodes.locate(0, 0.0 if side == "south" else float(grid.ny), 1)
         n, a = (one[cells] for one in nodes.locate(1, low, grid.nx))
     counts = np.zeros(nodes.shape)
-    for up, part in ((0, 1.0 - b), (1, b)):
-        np.add.at(counts, (m + up, n), part * (1.0 - a) / cells.size)
-        np.add.at(counts, (m + up, n + 1), part * a / cells.size)
+    for up, weight in ((0, 1.0 - b), (1, b)):
+        np.add.at(counts, (m + up, n), weight * (1.0 - a) / cells.size)
+        np.add.at(counts, (m + up, n + 1), weight * a / cells.size)
     return counts
 
 
 def _raised(
-    given: Condition | Sequence[BoundarySegment], side: str, rises: dict[tuple[str, int], Series]
+    condition: Condition | Sequence[BoundarySegment], side: str, rises: dict[tuple[str, int], Series]
 ) -> Condition | Sequence[BoundarySegment]:
-    if isinstance(given, Condition):
-        return _on_top(given, rises[side, 0]) if (side, 0) in rises else given
+    if isinstance(condition, Condition):
+        return _on_top(condition, rises[side, 0]) if (side, 0) in rises else condition
     return [
-        replace(part, condition=_on_top(part.condition, rises[side, n])) if (side, n) in rises else part
-        for n, part in enumerate(given)
+        replace(segment, condition=_on_top(segment.condition, rises[side, n])) if (side, n) in rises else segment
+        for n, segment in enumerate(condition)
     ]
 
 

@@ -14,7 +14,7 @@ from eagre.errors import InputError
 from eagre.plausible import check_plausible
 from eagre.series import Series
 
-LARGEST_CHANGE = 0.1  # maximum extrapolated change per cell across a boundary, as a fraction of the wave speed
+MAX_CHANGE = 0.1  # maximum extrapolated change per cell across a boundary, as a fraction of the wave speed
 
 
 class InitialWater(NamedTuple):
@@ -53,12 +53,12 @@ class Key(NamedTuple):
 @cache
 def keys_of(kind: type) -> dict[str, tuple[Any, Key]]:
     """Return the type and the `Key` of each argument of a condition class that has a `Key`."""
-    found = {}
+    keys = {}
     for name, hint in get_type_hints(kind, include_extras=True).items():
         for one in getattr(hint, "__metadata__", ()):
             if isinstance(one, Key):
-                found[name] = get_args(hint)[0], one
-    return found
+                keys[name] = get_args(hint)[0], one
+    return keys
 
 
 class Condition:
@@ -168,7 +168,7 @@ class Condition:
         """True if the number of `line_series` is an elevation relative to the datum."""
         return self.gives_level
 
-    def given_discharge(self) -> Series | None:
+    def prescribed_discharge(self) -> Series | None:
         """Return the prescribed discharge into the domain, m3 s-1, or None."""
         return None
 
@@ -183,7 +183,7 @@ class Condition:
         """Return the maximum head of the inflow, m; -inf without inflow or for a prescribed discharge."""
         return -math.inf
 
-    def largest_inflow(self) -> float:
+    def max_inflow(self) -> float:
         """Return the maximum prescribed discharge, m3 s-1, positive into the domain."""
         return 0.0
 
@@ -201,7 +201,7 @@ class Condition:
         return 0.0
 
 
-class GivenDischarge(Condition):
+class PrescribedDischarge(Condition):
     """Condition with a prescribed discharge `rate`, m3 s-1, positive into the domain, distributed over its width."""
 
     rate: float | Series
@@ -210,8 +210,8 @@ class GivenDischarge(Condition):
         rate = Series.of(self.rate)
         return Series(rate.times, rate.values / width, rate.name)
 
-    def largest_inflow(self) -> float:
+    def max_inflow(self) -> float:
         return max(float(Series.of(self.rate).values.max()), 0.0)
 
-    def given_discharge(self) -> Series | None:
+    def prescribed_discharge(self) -> Series | None:
         return Series.of(self.rate)

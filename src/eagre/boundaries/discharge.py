@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from eagre.backend.cells import cell, real, switch
-from eagre.boundaries.base import GivenDischarge, Key
+from eagre.boundaries.base import Key, PrescribedDischarge
 from eagre.kernels.central_upwind import desingularised_inverse
 from eagre.kernels.implicit_lines import DRYING, LAND, depth, fastest_out
 from eagre.kernels.limiters import half_slope, scaled_difference
@@ -32,18 +32,18 @@ def balanced_velocity(u_in, u_q, c):
 
 
 @cell
-def slope_behind(rise, ahead, p):
+def slope_behind(rise, inner, p):
     """Difference to the next cell outside for which the limited half slope is `rise`.
 
-    ahead : difference to the cell inside.
+    inner : difference to the cell inside.
 
-    This function inverts `eagre.kernels.limiters.half_slope`. The slope has the sign of `ahead` and is at most theta/2
-    of `ahead`.
+    This function inverts `eagre.kernels.limiters.half_slope`. The slope has the sign of `inner` and is at most theta/2
+    of `inner`.
     """
     zero = real(0.0)
-    sign = real(1.0) if ahead > zero else real(-1.0)
-    size = min(max(sign * rise, zero), p.theta * abs(ahead))
-    return sign * max(size / p.theta, max(real(4.0) * size - abs(ahead), zero))
+    sign = real(1.0) if inner > zero else real(-1.0)
+    size = min(max(sign * rise, zero), p.theta * abs(inner))
+    return sign * max(size / p.theta, max(real(4.0) * size - abs(inner), zero))
 
 
 @cell
@@ -71,8 +71,8 @@ def shore_or_slope(w_1, w_2, h_1, bed_rise):
     slope = bed_rise if OF_DISCHARGES else max(bed_rise, real(-2.0) * h_1)
     if slope > bed_rise:
         return slope, zero, True
-    room = real(0.5) * h_1
-    return slope, min(max(w_1 - w_2, min(slope, zero) - room), max(slope, zero) + room), False
+    margin = real(0.5) * h_1
+    return slope, min(max(w_1 - w_2, min(slope, zero) - margin), max(slope, zero) + margin), False
 
 
 @cell
@@ -134,39 +134,39 @@ def discharge_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
 
 
 @cell
-def given_flux(value, inward, z, d, p_here, carried, r, part, p):
+def prescribed_flux(value, inward, z, d, p_here, carried, r, fraction, p):
     """Boundary equation of a prescribed flux P (equation 8 of the ADI model), with limits for land and for outflow.
 
     A step takes 2 w (p + P) of depth from the cell, w = dt / (4 dx), half of it in each sweep. With drying, P takes at
-    most the fraction `part` of the depth that p leaves, so that the cell keeps the volume that the next step takes with
-    P as its old flux. The outflow velocity is limited by `fastest_out`.
+    most this `fraction` of the depth that p leaves, so that the cell keeps the volume that the next step takes with P
+    as its old flux. The outflow velocity is limited by `fastest_out`.
     """
     zero = real(0.0)
     if DRYING:
         left = larger(depth(r, d) + p.w * smaller(inward * p_here, zero), zero)
         h = depth(z, d)
-        most = smaller(part * left * reciprocal(real(2.0) * p.w), h * fastest_out(h, inward, carried, p))
-        value = larger(value, -most)
+        limit = smaller(fraction * left * reciprocal(real(2.0) * p.w), h * fastest_out(h, inward, carried, p))
+        value = larger(value, -limit)
     return real(1.0), zero, select(d < real(LAND), inward * value, zero)
 
 
 @cell
 def discharge_end(value, inward, z, d, p_here, carried, r, factor, p):
-    """See `given_flux`; the outflow takes at most a third of the depth."""
-    return given_flux(value, inward, z, d, p_here, carried, r, real(1.0 / 3.0), p)
+    """See `prescribed_flux`; the outflow takes at most a third of the depth."""
+    return prescribed_flux(value, inward, z, d, p_here, carried, r, real(1.0 / 3.0), p)
 
 
 @cell
 def discharge_end_in_corner(value, inward, z, d, p_here, carried, r, factor, p):
-    """See `given_flux`; the outflow takes at most a sixth of the depth.
+    """See `prescribed_flux`; the outflow takes at most a sixth of the depth.
 
     A second boundary can drain the same cell.
     """
-    return given_flux(value, inward, z, d, p_here, carried, r, real(1.0 / 6.0), p)
+    return prescribed_flux(value, inward, z, d, p_here, carried, r, real(1.0 / 6.0), p)
 
 
 @dataclass(frozen=True)
-class Discharge(GivenDischarge):
+class Discharge(PrescribedDischarge):
     """Prescribed discharge through a side or segment, distributed evenly over its width.
 
     Parameters

@@ -35,15 +35,15 @@ def edge_table(segments: Sequence[FaceRange], grid: Grid, kinds: Sequence[int]) 
     """
     table = np.zeros((4, 5, max(grid.shape)), np.int32)
     table[:, BOOK] = -1
-    booked = 0
+    balance_rows = 0
     for number, segment in enumerate(segments):
         faces = table[SIDES.index(segment.side), :, segment.first : segment.last]
         faces[SEGMENT], faces[KIND] = number, kinds[number]
         faces[ELEVATIONS] = segment.condition.elevations
         faces[CLOSED] = segment.condition.closed and not segment.condition.periodic
         if not segment.condition.closed:
-            faces[BOOK] = booked + np.arange(faces.shape[1])
-            booked += faces.shape[1]
+            faces[BOOK] = balance_rows + np.arange(faces.shape[1])
+            balance_rows += faces.shape[1]
     return table
 
 
@@ -71,12 +71,12 @@ def edge_levels(segments: Sequence[FaceRange], grid: Grid, padded_bed: np.ndarra
         for column, line in ((BED_1, 2), (BED_2, second), (BED_GHOSTS, 1), (BED_GHOSTS + 1, 0)):
             levels[side, column, :along] = lines[line][2 : 2 + along]
     for segment in segments:
-        own = segment.condition.level_over(datum)
-        levels[SIDES.index(segment.side), LEVEL, segment.first : segment.last] = own
+        level = segment.condition.level_over(datum)
+        levels[SIDES.index(segment.side), LEVEL, segment.first : segment.last] = level
     return levels
 
 
 @cell
-def let_through(edges, side, m, amount):
+def flux_if_open(edges, side, m, amount):
     """Return the mass flux through face m of a side: 0 if the face is closed."""
     return select(edges[side, CLOSED, m] != 0, real(0.0), amount)

@@ -97,21 +97,21 @@ def ghost_cell(q, bed, table, forcing, levels, p, s, m, k):
 
 
 @cell
-def fills(clock, turn):
+def fills(clock, parity):
     """Return whether this pass fills ghosts.
 
     Ghosts belong to the time of their state, and every tail advances the forcing. A pass after a skipped stage must
     leave the ghosts unchanged; otherwise they would receive the values of the next step.
     """
     if FILL == 2:
-        return open_gate(clock, turn)
+        return open_gate(clock, parity)
     return FILL == 1
 
 
 @cell
-def tail(forcing, clock, rates, series, turn):
+def tail(forcing, clock, rates, series, parity):
     """Run the tail after a boundary pass and evaluate the forcing."""
-    TAIL(clock, rates, turn)
+    TAIL(clock, rates, parity)
     if SERIES and SPLIT > 0:
         evaluate_series_of_stage(forcing, series, clock)
     elif SERIES:
@@ -119,9 +119,9 @@ def tail(forcing, clock, rates, series, turn):
 
 
 @serial_entry
-def ghosts_cpu(q, bed, table, forcing, levels, p, clock, turn):
+def ghosts_cpu(q, bed, table, forcing, levels, p, clock, parity):
     """Fill all ghost cells."""
-    segments = table.shape[0] if fills(clock, turn) else 0
+    segments = table.shape[0] if fills(clock, parity) else 0
     for s in range(segments):
         for k in range(LAYERS):
             for m in range(table[s, LENGTH]):
@@ -129,13 +129,13 @@ def ghosts_cpu(q, bed, table, forcing, levels, p, clock, turn):
 
 
 @serial_entry
-def tail_cpu(forcing, clock, rates, series, turn):
+def tail_cpu(forcing, clock, rates, series, parity):
     """Run the tail."""
-    tail(forcing, clock, rates, series, turn)
+    tail(forcing, clock, rates, series, parity)
 
 
 @entry
-def boundary_pass_cuda(q, bed, table, forcing, levels, p, clock, rates, series, turn, arrived):
+def boundary_pass_cuda(q, bed, table, forcing, levels, p, clock, rates, series, parity, arrived):
     """Fill all ghost cells, then run the tail; grid (blocks along a side, segments).
 
     The tail replaces the forcing that the ghosts read. With time series the last block to finish runs the tail. Without
@@ -144,10 +144,10 @@ def boundary_pass_cuda(q, bed, table, forcing, levels, p, clock, rates, series, 
     launch_dependents()
     grid_dependency_wait()
     s = cuda.blockIdx.y
-    at = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
-    m = at // LAYERS
-    if m < table[s, LENGTH] and fills(clock, turn):
-        ghost_cell(q, bed, table, forcing, levels, p, s, m, at - m * LAYERS)
+    thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    m = thread // LAYERS
+    if m < table[s, LENGTH] and fills(clock, parity):
+        ghost_cell(q, bed, table, forcing, levels, p, s, m, thread - m * LAYERS)
     if SERIES:
         cuda.syncthreads()
         if cuda.threadIdx.x == 0:
@@ -155,9 +155,9 @@ def boundary_pass_cuda(q, bed, table, forcing, levels, p, clock, rates, series, 
             cuda.threadfence()
             if cuda.atomic.inc(arrived, 0, np.uint32(blocks - 1)) == blocks - 1:
                 cuda.threadfence()
-                tail(forcing, clock, rates, series, turn)
-    elif at == cuda.gridDim.x * cuda.blockDim.x - 1 and s == 0:
-        tail(forcing, clock, rates, series, turn)
+                tail(forcing, clock, rates, series, parity)
+    elif thread == cuda.gridDim.x * cuda.blockDim.x - 1 and s == 0:
+        tail(forcing, clock, rates, series, parity)
 
 
 def segment_table(segments: Sequence[FaceRange], grid: Grid) -> tuple[np.ndarray, dict[str, Any]]:
@@ -246,8 +246,8 @@ def padded_bed(bed: np.ndarray, periodic_x: bool, periodic_y: bool, segments: Se
         along_x = segment.side in ("south", "north")
         view = padded if along_x else padded.T
         view = view if segment.side in ("south", "west") else view[::-1]
-        part = slice(segment.first + LAYERS, segment.last + LAYERS + 1)
-        edge, slope = view[LAYERS, part], view[LAYERS, part] - view[LAYERS + 1, part]
+        extent = slice(segment.first + LAYERS, segment.last + LAYERS + 1)
+        edge, slope = view[LAYERS, extent], view[LAYERS, extent] - view[LAYERS + 1, extent]
         for k in range(1, LAYERS + 1):
-            view[LAYERS - k, part] = edge + k * slope
+            view[LAYERS - k, extent] = edge + k * slope
     return padded

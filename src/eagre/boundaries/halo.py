@@ -62,13 +62,13 @@ class Rules(NamedTuple):
 
 
 @cell
-def inside_of(rules, f, axis, place):
-    """Return the interior index that element `place` of an axis is computed from, and the side: 0 low, 1 high, 2 none.
+def inside_of(rules, f, axis, position):
+    """Return the interior index that element `position` of an axis depends on, and the side: 0 low, 1 high, 2 none.
 
     The interior index is relative to the first point.
     """
     n = rules.points[f, axis]
-    m = place - rules.first[f, axis]
+    m = position - rules.first[f, axis]
     if m >= 0 and m < n:
         return m, 2
     side = 0 if m < 0 else 1
@@ -216,7 +216,7 @@ def _check(field: HaloField, layout: Layout, points: Mapping[int, int]) -> None:
             raise InputError(
                 f"{side.kind!r} on the {name} side", allowed=", ".join(KINDS), problem="The halo rule is unknown."
             )
-    after = layout.trailing or layout.leading
+    width_after = layout.trailing or layout.leading
     for axis in range(-len(layout.cells), 0):
         pair = [field.sides.get(name, Side("none")).kind for name in SIDES_OF_AXIS[axis]]
         if pair.count("periodic") == 1:
@@ -231,7 +231,7 @@ def _check(field: HaloField, layout: Layout, points: Mapping[int, int]) -> None:
                 f"a field at {field.location} on a periodic axis", allowed="a location without points on both sides",
                 problem="Fields with points on both sides of a periodic axis are not supported.",
             )  # fmt: skip
-        widest = max(layout.leading[axis], after[axis] - extra)
+        widest = max(layout.leading[axis], width_after[axis] - extra)
         if pair != ["none"] * 2 and widest > points[axis] - (axis in STAGGERED[field.location]):
             raise InputError(
                 f"a halo of {widest} around {points[axis]} points", allowed="at most as wide as the field",
@@ -243,18 +243,18 @@ def _slabs(shape: Sequence[int], first: np.ndarray, points: np.ndarray) -> np.nd
     """Return disjoint boxes with all array elements except those in the interior of every field."""
     low, high = first.max(axis=0), (first + points).min(axis=0)
     inner = [(0, int(n)) for n in shape]
-    found, before = [], 0
+    boxes, offset = [], 0
     for axis in range(3):
         for start, stop in ((0, int(low[axis])), (int(high[axis]), int(shape[axis]))):
             box = [*inner]
             box[axis] = (start, stop)
             sizes = [b - a for a, b in box]
             if min(sizes) > 0:
-                found.append([*(a for a, _ in box), *sizes, before])
-                before += int(np.prod(sizes))
+                boxes.append([*(a for a, _ in box), *sizes, offset])
+                offset += int(np.prod(sizes))
         inner[axis] = (int(low[axis]), int(high[axis]))
-    if not found:
+    if not boxes:
         raise InputError(
             "a halo width of 0 on all sides", allowed="before and after of 1 or more", problem="The layout has no halo."
         )
-    return np.array(found, np.int64)
+    return np.array(boxes, np.int64)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from eagre.backend.cells import cell, real
-from eagre.boundaries.base import GivenDischarge, Key
+from eagre.boundaries.base import Key, PrescribedDischarge
 from eagre.boundaries.discharge import OF_DISCHARGES, slope_behind
 from eagre.errors import InputError
 from eagre.kernels.central_upwind import desingularised_inverse
@@ -13,12 +13,12 @@ from eagre.series import Series
 
 
 @cell
-def around_face(face, inside, most, m, p):
+def around_face(face, inside, bound, m, p):
     """Value of ghost m for which the first one has `face` at the face.
 
-    The first ghost value gives the mean `face` with the interior cell, within `most` of `face`.
+    The first ghost value gives the mean `face` with the interior cell, within `bound` of `face`.
     """
-    first = face + within(face - inside, most)
+    first = face + within(face - inside, bound)
     if m < real(1.5):
         return first
     return first - slope_behind(face - first, inside - first, p)
@@ -39,7 +39,7 @@ def inflow_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
 
 
 @dataclass(frozen=True)
-class Inflow(GivenDischarge):
+class Inflow(PrescribedDischarge):
     """Supercritical inflow: discharge and depth are prescribed, independent of the interior (Froude number above 1).
 
     Parameters
@@ -76,11 +76,11 @@ class Inflow(GivenDischarge):
             )  # fmt: skip
         slowest = float(self.value(width).values.min())
         if not slowest**2 > gravity * self.depth**3:
-            least = width * (gravity * self.depth**3) ** 0.5
+            min_discharge = width * (gravity * self.depth**3) ** 0.5
             raise InputError(
                 f"an inflow of {slowest * width:.4g} m3/s, {self.depth:g} m deep, on the {side} side",
-                allowed=f"more than {least:.4g} m3/s on {width:g} m (Froude number above 1); in subcritical flow the "
-                "interior determines the depth",
+                allowed=f"more than {min_discharge:.4g} m3/s on {width:g} m (Froude number above 1); in subcritical "
+                "flow the interior determines the depth",
                 fix=f'kind = "discharge", in Python Discharge({slowest * width:.4g})',
                 problem="The inflow is not supercritical.",
             )

@@ -19,7 +19,7 @@ from eagre.boundaries.base import Condition
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.terms.base import Quantity
-from eagre.terms.collect import Part, Terms
+from eagre.terms.collect import Contribution, Terms
 
 WEST_FACE, SOUTH_FACE = 1, 2  # bits of a map of closed faces: west and south face of a cell
 
@@ -59,7 +59,7 @@ class InternalArea(InternalLine):
     """
 
 
-def check_inside(given: Any, grid: Grid) -> list[tuple[str, np.ndarray, InternalLine]]:
+def check_inside(internal: Any, grid: Grid) -> list[tuple[str, np.ndarray, InternalLine]]:
     """Return the name and the points, (n, 2), of all lines and areas.
 
     Raises
@@ -68,31 +68,31 @@ def check_inside(given: Any, grid: Grid) -> list[tuple[str, np.ndarray, Internal
         If an object is not a line or area, a condition is not supported inside the domain, or a point is outside the
         domain.
     """
-    if isinstance(given, InternalLine) or not all(isinstance(one, InternalLine) for one in given):
+    if isinstance(internal, InternalLine) or not all(isinstance(one, InternalLine) for one in internal):
         raise InputError(
-            f"internal = {given!r}",
+            f"internal = {internal!r}",
             allowed="a list of InternalLine(points, condition) and InternalArea(points, condition)",
             fix="internal = [InternalLine([(100.0, 0.0), (100.0, 250.0)], Wall())]",
             problem="The argument internal is not a list of internal lines and areas.",
         )  # fmt: skip
-    found = [
+    lines = [
         (one.name or f"internal {k}", _points(one, one.name or f"internal {k}", grid), one)
-        for k, one in enumerate(given, 1)
+        for k, one in enumerate(internal, 1)
     ]
-    names = [name for name, _, _ in found]
+    names = [name for name, _, _ in lines]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(
             f"two internal lines or areas with the name {twice!r}", allowed="a unique name for each",
             problem="The names of internal lines and areas are not unique.",
         )  # fmt: skip
-    for name, _, line in found:
+    for name, _, line in lines:
         if not is_wall(line) and not line.condition.may_be_inside:
             raise InputError(
                 f"{type(line.condition).__name__} on {name}", allowed="Wall() or Discharge(..) inside the domain",
                 problem="This condition is not supported inside the domain.",
             )  # fmt: skip
-    return found
+    return lines
 
 
 def is_wall(line: InternalLine) -> bool:
@@ -102,16 +102,16 @@ def is_wall(line: InternalLine) -> bool:
 
 def _points(line: InternalLine, name: str, grid: Grid) -> np.ndarray:
     """Return the points of a line; an area repeats its first point at the end."""
-    least = 3 if isinstance(line, InternalArea) else 2 if is_wall(line) else 1
+    min_points = 3 if isinstance(line, InternalArea) else 2 if is_wall(line) else 1
     try:
         points = np.asarray(line.points, np.float64)
     except (TypeError, ValueError, OverflowError):
         points = np.zeros(0)
-    if points.ndim != 2 or points.shape[1:] != (2,) or len(points) < least or not np.isfinite(points).all():
+    if points.ndim != 2 or points.shape[1:] != (2,) or len(points) < min_points or not np.isfinite(points).all():
         raise InputError(
-            f"points = {line.points!r} of {name}", allowed=f"{least} or more pairs (x, y), metres",
+            f"points = {line.points!r} of {name}", allowed=f"{min_points} or more pairs (x, y), metres",
             fix="points = [[100.0, 0.0], [100.0, 250.0], [180.0, 250.0]]",
-            problem=f"The points of {name} are not a list of {least} or more finite pairs.",
+            problem=f"The points of {name} are not a list of {min_points} or more finite pairs.",
         )  # fmt: skip
     west, east, south, north = grid.extent
     for x, y in zip(points[:, 0], points[:, 1], strict=True):
@@ -137,9 +137,9 @@ def closed_faces(points: np.ndarray, grid: Grid) -> np.ndarray:
     """
     closed = np.zeros(grid.shape, np.uint8)
     for rows, columns, _, west, south in passed_faces(points, grid):
-        part = closed[rows, columns]
-        part[:, 1:] |= np.where(west, WEST_FACE, 0).astype(np.uint8)
-        part[1:] |= np.where(south, SOUTH_FACE, 0).astype(np.uint8)
+        faces = closed[rows, columns]
+        faces[:, 1:] |= np.where(west, WEST_FACE, 0).astype(np.uint8)
+        faces[1:] |= np.where(south, SOUTH_FACE, 0).astype(np.uint8)
     return closed
 
 
@@ -156,8 +156,8 @@ def passed_faces(points: np.ndarray, grid: Grid) -> Iterator[Passed]:
         columns = _near(x_a, x_b, grid.x0, grid.dx, grid.nx)
         rows = _near(y_a, y_b, grid.y0, grid.dy, grid.ny)
         x, y = grid.x[columns], grid.y[rows][:, None]
-        turn = (x_b - x_a) * (y - y_a) - (y_b - y_a) * (x - x_a)
-        left = (turn > 0.0) | ((turn == 0.0) & (y_b > y_a or (y_b == y_a and x_b < x_a)))
+        cross_product = (x_b - x_a) * (y - y_a) - (y_b - y_a) * (x - x_a)
+        left = (cross_product > 0.0) | ((cross_product == 0.0) & (y_b > y_a or (y_b == y_a and x_b < x_a)))
         west = (left[:, 1:] != left[:, :-1]) & ((y_a < y) != (y_b < y))
         south = (left[1:] != left[:-1]) & ((x_a < x) != (x_b < x))
         yield rows, columns, left, west, south
@@ -169,7 +169,7 @@ def _near(a: float, b: float, origin: float, size: float, cells: int) -> slice:
     return slice(max(low, 0), min(math.floor((max(a, b) - origin) / size) + 2, cells))
 
 
-def walls_inside(given: Sequence[InternalLine], grid: Grid) -> np.ndarray | None:
+def walls_inside(internal: Sequence[InternalLine], grid: Grid) -> np.ndarray | None:
     """Return the faces that internal walls close, (ny, nx) bits, or None without internal walls.
 
     Raises
@@ -178,17 +178,17 @@ def walls_inside(given: Sequence[InternalLine], grid: Grid) -> np.ndarray | None
         If a wall closes no face.
     """
     closed = None
-    for name, points, line in check_inside(given, grid):
+    for name, points, line in check_inside(internal, grid):
         if not is_wall(line):
             continue
-        own = closed_faces(points, grid)
-        if not own.any():
+        faces = closed_faces(points, grid)
+        if not faces.any():
             raise InputError(
                 f"the wall {name}",
                 allowed=f"a line that is longer than a cell ({grid.dx:g} x {grid.dy:g} m), inside the domain",
                 problem="The wall closes no cell face: it passes between no two cell centres.",
             )
-        closed = own if closed is None else closed | own
+        closed = faces if closed is None else closed | faces
     return closed
 
 
@@ -202,8 +202,8 @@ def check_open_sides(closed: np.ndarray, segments: Sequence[Any]) -> None:
         across_x = segment.side in ("west", "east")
         if segment.condition.closed or closed.shape[1 if across_x else 0] < 2:
             continue
-        beside = closed[high[segment.side]] & (WEST_FACE if across_x else SOUTH_FACE)
-        if beside[segment.first : segment.last].any():
+        faces = closed[high[segment.side]] & (WEST_FACE if across_x else SOUTH_FACE)
+        if faces[segment.first : segment.last].any():
             raise InputError(
                 f"an internal wall along the {segment.side} side, one cell from an open segment",
                 allowed="two cells between an internal wall and an open boundary",
@@ -211,7 +211,7 @@ def check_open_sides(closed: np.ndarray, segments: Sequence[Any]) -> None:
             )
 
 
-def walls_in_words(closed: np.ndarray | None) -> dict[str, int]:
+def wall_settings(closed: np.ndarray | None) -> dict[str, int]:
     """Return the entry of the model settings: number of cells with a closed west or south face."""
     return {} if closed is None else {"walls_inside": int((closed != 0).sum())}
 
@@ -219,23 +219,23 @@ def walls_in_words(closed: np.ndarray | None) -> dict[str, int]:
 # -- water ------------------------------------------------------------------------------------------
 
 
-def share_of_cells(points: np.ndarray, grid: Grid) -> np.ndarray:
+def length_in_cells(points: np.ndarray, grid: Grid) -> np.ndarray:
     """Return the length of a line in each cell of the domain, (ny, nx), m; 1 in the cell of a point."""
     length, (west, east, south, north) = np.zeros(grid.shape), grid.extent
     if len(points) == 1 or (points == points[0]).all():
         length[grid.cell_of(*points[0])] = 1.0
         return length
     for a, b in pairwise(points):
-        cuts = [np.array([0.0, 1.0])]
+        crossings = [np.array([0.0, 1.0])]
         for axis, edges in ((0, grid.x_corner), (1, grid.y_corner)):
             if a[axis] != b[axis]:
-                cuts.append((edges - a[axis]) / (b[axis] - a[axis]))
-        t = np.unique(np.clip(np.concatenate(cuts), 0.0, 1.0))
-        middle = a + (0.5 * (t[1:] + t[:-1]))[:, None] * (b - a)
-        held = (middle >= (west, south)).all(1) & (middle <= (east, north)).all(1)
-        t, middle = (t[1:] - t[:-1])[held], middle[held]
-        i = np.clip(((middle[:, 0] - grid.x0) / grid.dx).astype(int), 0, grid.nx - 1)
-        j = np.clip(((middle[:, 1] - grid.y0) / grid.dy).astype(int), 0, grid.ny - 1)
+                crossings.append((edges - a[axis]) / (b[axis] - a[axis]))
+        t = np.unique(np.clip(np.concatenate(crossings), 0.0, 1.0))
+        midpoints = a + (0.5 * (t[1:] + t[:-1]))[:, None] * (b - a)
+        held = (midpoints >= (west, south)).all(1) & (midpoints <= (east, north)).all(1)
+        t, midpoints = (t[1:] - t[:-1])[held], midpoints[held]
+        i = np.clip(((midpoints[:, 0] - grid.x0) / grid.dx).astype(int), 0, grid.nx - 1)
+        j = np.clip(((midpoints[:, 1] - grid.y0) / grid.dy).astype(int), 0, grid.ny - 1)
         np.add.at(length, (j, i), t * math.hypot(*(b - a)))
     return length
 
@@ -251,16 +251,16 @@ def cells_in_area(points: np.ndarray, grid: Grid) -> np.ndarray:
 
 
 def placed_inside(
-    given: Sequence[InternalLine], segments: Sequence[Any], terms: Terms, land: np.ndarray | None = None
+    internal: Sequence[InternalLine], segments: Sequence[Any], terms: Terms, land: np.ndarray | None = None
 ) -> tuple[Terms, np.ndarray | None]:
     """Return the source terms with all internal discharges, and the closed faces (`with_poured`, `walls_inside`)."""
-    walls = walls_inside(given, terms.grid)
+    walls = walls_inside(internal, terms.grid)
     if walls is not None:
         check_open_sides(walls, segments)
-    return with_poured(terms, given, land), walls
+    return with_poured(terms, internal, land), walls
 
 
-def with_poured(terms: Terms, given: Sequence[InternalLine], land: np.ndarray | None = None) -> Terms:
+def with_poured(terms: Terms, internal: Sequence[InternalLine], land: np.ndarray | None = None) -> Terms:
     """Return the source terms of a run with the internal discharges; land : (ny, nx), cells without water.
 
     Raises
@@ -268,9 +268,9 @@ def with_poured(terms: Terms, given: Sequence[InternalLine], land: np.ndarray | 
     InputError
         If a discharge is negative, or all of its cells are land.
     """
-    grid, found = terms.grid, []
-    for name, points, line in check_inside(given, grid):
-        series = line.condition.given_discharge()
+    grid, contributions = terms.grid, []
+    for name, points, line in check_inside(internal, grid):
+        series = line.condition.prescribed_discharge()
         if is_wall(line) or series is None:
             continue
         if (series.values < 0.0).any():
@@ -279,14 +279,14 @@ def with_poured(terms: Terms, given: Sequence[InternalLine], land: np.ndarray | 
                 allowed="0 or more inside the domain",
                 problem="A discharge inside the domain is negative; the model cannot remove water from cells.",
             )
-        share = cells_in_area(points, grid) if isinstance(line, InternalArea) else share_of_cells(points, grid)
-        share = share if land is None else np.where(land, 0.0, share)
-        if share.sum() == 0.0:
+        weights = cells_in_area(points, grid) if isinstance(line, InternalArea) else length_in_cells(points, grid)
+        weights = weights if land is None else np.where(land, 0.0, weights)
+        if weights.sum() == 0.0:
             what = "only land cells" if land is not None else "no cell centre"
             raise InputError(
                 f"{name} with {what} inside", allowed="an area with at least one cell that is not land",
                 problem="A discharge inside the domain has no cells.",
             )  # fmt: skip
-        rate = Quantity.of(share / (share.sum() * grid.cell_area), series)
-        found.append(Part("Poured", poured, (rate,), name))
-    return replace(terms, water=(*terms.water, *found)) if found else terms
+        rate = Quantity.of(weights / (weights.sum() * grid.cell_area), series)
+        contributions.append(Contribution("Poured", poured, (rate,), name))
+    return replace(terms, water=(*terms.water, *contributions)) if contributions else terms

@@ -34,7 +34,7 @@ class CrossSections:
 
     Parameters
     ----------
-    given : mapping of str to sequence of (x, y)
+    vertices : mapping of str to sequence of (x, y)
         Points of each line, m, two or more inside the domain. A face counts if the line passes between the centres of
         its cells. A line that crosses a face forwards and backwards does not include it.
     grid : Grid
@@ -57,8 +57,8 @@ class CrossSections:
         If a point is outside the domain, or a line crosses no face.
     """
 
-    def __init__(self, given: Mapping[str, Sequence[Any]], grid: Grid) -> None:
-        self.names, self.points = list(given), [_checked(name, points, grid) for name, points in given.items()]
+    def __init__(self, vertices: Mapping[str, Sequence[Any]], grid: Grid) -> None:
+        self.names, self.points = list(vertices), [_checked(name, points, grid) for name, points in vertices.items()]
         each = []
         for name, points in zip(self.names, self.points, strict=True):
             faces = _faces(points, grid)
@@ -79,15 +79,15 @@ class CrossSections:
         """Return the sums over the faces of each cross-section."""
         return np.add.reduceat(values, self._starts)
 
-    def part(self, first: int, last: int, origin: int) -> CrossSections:
+    def subset(self, first: int, last: int, origin: int) -> CrossSections:
         """Return the faces of cells in rows first .. last - 1, numbered from row `origin`, for a row slab.
 
         The result does not support `sums`.
         """
-        found = copy(self)
-        found.held = np.flatnonzero((self.faces[:, 0] >= first) & (self.faces[:, 0] < last))
-        found.faces, found.lengths = self.faces[found.held] - (origin, 0, 0, 0), self.lengths[found.held]
-        return found
+        subset = copy(self)
+        subset.held = np.flatnonzero((self.faces[:, 0] >= first) & (self.faces[:, 0] < last))
+        subset.faces, subset.lengths = self.faces[subset.held] - (origin, 0, 0, 0), self.lengths[subset.held]
+        return subset
 
 
 def _across(name: str, grid: Grid) -> str:
@@ -122,15 +122,15 @@ def _faces(points: np.ndarray, grid: Grid) -> np.ndarray:
     """Return the faces that a line crosses, (n, 4); see `CrossSections`."""
     signs = np.zeros((2, *grid.shape), np.int64)
     for rows, columns, left, west, south in passed_faces(points, grid):
-        part = signs[:, rows, columns]
-        part[0, :, 1:] += west * np.where(left[:, :-1], 1, -1)
-        part[1, 1:] += south * np.where(left[:-1], 1, -1)
-    found = [np.column_stack([*np.nonzero(one), np.full(np.count_nonzero(one), across), one[one != 0]])
+        signs_nearby = signs[:, rows, columns]
+        signs_nearby[0, :, 1:] += west * np.where(left[:, :-1], 1, -1)
+        signs_nearby[1, 1:] += south * np.where(left[:-1], 1, -1)
+    faces = [np.column_stack([*np.nonzero(one), np.full(np.count_nonzero(one), across), one[one != 0]])
              for across, one in enumerate(signs, 1)]  # fmt: skip
-    return np.concatenate(found).astype(np.int64)
+    return np.concatenate(faces).astype(np.int64)
 
 
-class CrossSectionBook:
+class CrossSectionVolumes:
     """Accumulated volumes through the faces of the cross-sections of a run, on its device.
 
     Subclasses of the models define the columns of a row and the time of accumulation. Without cross-sections the object
@@ -151,28 +151,28 @@ class CrossSectionBook:
     ) -> None:
         self.device, self.lines, self.table = device, lines, table
         self.faces = device.array(table)
-        self.book = device.zeros((max(1, len(table)), *columns), np.float64)
+        self.sums = device.zeros((max(1, len(table)), *columns), np.float64)
 
-    def join(self, parts: Sequence[CrossSectionBook]) -> None:
+    def join(self, slabs: Sequence[CrossSectionVolumes]) -> None:
         """Collect the accumulated volumes of the faces of all row slabs."""
         if self.lines is not None:
-            rows = np.zeros(self.book.shape)
-            for part in parts:
-                assert part.lines is not None
-                rows[part.lines.held] = part.device.host(part.book)[: len(part.table)]
-            self.device.fill(self.book, rows)
+            rows = np.zeros(self.sums.shape)
+            for slab in slabs:
+                assert slab.lines is not None
+                rows[slab.lines.held] = slab.device.host(slab.sums)[: len(slab.table)]
+            self.device.fill(self.sums, rows)
 
-    def cut(self, state: Mapping[str, np.ndarray], part: CrossSectionBook) -> dict[str, np.ndarray]:
+    def subset_of_state(self, state: Mapping[str, np.ndarray], slab: CrossSectionVolumes) -> dict[str, np.ndarray]:
         """Return the part of a state for the faces of a row slab; empty if the state has other cross-sections."""
-        if part.lines is None or not self.goes_on(state):
+        if slab.lines is None or not self.goes_on(state):
             return {"cross_sections_faces": np.zeros(0)}
-        return {"cross_sections": state["cross_sections"][part.lines.held], "cross_sections_faces": part.table}
+        return {"cross_sections": state["cross_sections"][slab.lines.held], "cross_sections_faces": slab.table}
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the accumulated volumes and the faces, for a restart."""
         if self.lines is None:
             return {}
-        return {"cross_sections": self.device.host(self.book), "cross_sections_faces": self.table}
+        return {"cross_sections": self.device.host(self.sums), "cross_sections_faces": self.table}
 
     def goes_on(self, state: Mapping[str, np.ndarray]) -> bool:
         """Return whether a state has the same faces."""
@@ -193,12 +193,12 @@ class CrossSectionSeries:
 
     def __init__(self, lines: CrossSections, present: Callable[[], tuple[float, np.ndarray]]) -> None:
         self.names, self._present = lines.names, present
-        middle = [0.5 * (points[0] + points[-1]) for points in lines.points]
+        midpoints = [0.5 * (points[0] + points[-1]) for points in lines.points]
         paths = ["LINESTRING (" + ", ".join(f"{x:.10g} {y:.10g}" for x, y in points) + ")" for points in lines.points]
         self.coordinates: dict[str, tuple[np.ndarray, dict[str, Any]]] = {
             **{
                 axis: (
-                    np.array([point[k] for point in middle]),
+                    np.array([point[k] for point in midpoints]),
                     {
                         "standard_name": f"projection_{axis}_coordinate",
                         "long_name": f"{axis} of the midpoint between the ends of the cross-section",

@@ -59,7 +59,7 @@ class OpenSides:
         self.starts = np.append(0, np.cumsum(counts)).astype(np.int64)
         self.lengths = np.repeat(np.array([self._line(s)[1] for s in self.segments], np.float64), counts)
 
-    def places(self) -> np.ndarray:
+    def table(self) -> np.ndarray:
         """Return side, first cell and end of each segment, (segments, 3).
 
         A state stores them with its sums over these faces.
@@ -69,28 +69,28 @@ class OpenSides:
 
     def are_those_of(self, state: Mapping[str, np.ndarray]) -> bool:
         """Return whether the sums of a state belong to these faces."""
-        return np.array_equal(state.get("open_sides", np.zeros(0)), self.places())
+        return np.array_equal(state.get("open_sides", np.zeros(0)), self.table())
 
-    def by_name(self, amounts: np.ndarray, places: Sequence[str]) -> tuple[dict[str, float], float]:
+    def by_name(self, amounts: np.ndarray, source_names: Sequence[str]) -> tuple[dict[str, float], float]:
         """Return the inflow volumes by name, and the rain volume.
 
-        amounts : volumes of all faces, then of the water sources. places : `Terms.places` of the sources. The name of a
-        segment is its side, with the ends of the segment if it is shorter than the side.
+        amounts : volumes of all faces, then of the water sources. source_names : `Terms.source_names` of the sources.
+        The name of a segment is its side, with the ends of the segment if it is shorter than the side.
         """
-        parts = zip(self.segments, self.starts[:-1], self.starts[1:], strict=True)
-        found = {self._name(segment): float(amounts[a:b].sum()) for segment, a, b in parts}
-        poured = list(zip(places, amounts[self.lengths.size :].tolist(), strict=False))
-        found |= {place: amount for place, amount in poured if place}
-        return found, sum(amount for place, amount in poured if not place)
+        ranges = zip(self.segments, self.starts[:-1], self.starts[1:], strict=True)
+        volumes = {self._name(segment): float(amounts[a:b].sum()) for segment, a, b in ranges}
+        poured = list(zip(source_names, amounts[self.lengths.size :].tolist(), strict=False))
+        volumes |= {name: amount for name, amount in poured if name}
+        return volumes, sum(amount for name, amount in poured if not name)
 
-    def asked(self, start: float, end: float) -> dict[str, float]:
+    def prescribed_volumes(self, start: float, end: float) -> dict[str, float]:
         """Return the volume of the prescribed discharges from `start` to `end`, s, by the name of the segment, m3."""
-        rates = [(self._name(segment), segment.condition.given_discharge()) for segment in self.segments]
+        rates = [(self._name(segment), segment.condition.prescribed_discharge()) for segment in self.segments]
         return {name: (end - start) * rate.mean(start, end) for name, rate in rates if rate is not None and end > start}
 
     def notes(self, sample: Callable[..., Mapping[str, np.ndarray]], gravity: float) -> list[tuple[str, str]]:
         """Return the notes of the conditions for the run summary, by segment; sample : returns fields in cells."""
-        found = []
+        notes = []
         for segment in self.segments:
             if type(segment.condition).note is Condition.note:
                 continue
@@ -101,8 +101,8 @@ class OpenSides:
             values = sample(("depth", velocity), cells)
             outwards = values[velocity] * (-1.0 if end == 0 else 1.0)
             text = segment.condition.note(values["depth"], outwards, gravity)
-            found += [(self._name(segment), text)] if text else []
-        return found
+            notes += [(self._name(segment), text)] if text else []
+        return notes
 
     def initial_notes(self, water: Callable[[FaceRange], InitialWater]) -> list[str]:
         """Return the notes of the conditions on the initial water, each with the name of its segment."""

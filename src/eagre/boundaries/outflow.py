@@ -7,8 +7,8 @@ import numpy as np
 from eagre.backend.cells import cell, real
 from eagre.boundaries.base import Condition
 
-THIN = 1e-3  # minimum depth for the check of the Froude number, m
-STILL = 0.05  # Froude number below which the water counts as still
+MIN_DEPTH = 1e-3  # minimum depth for the check of the Froude number, m
+MIN_FROUDE = 0.05  # Froude number below which the water counts as still
 
 
 @cell
@@ -34,8 +34,8 @@ class Outflow(Condition):
     ghost = extrapolate
 
     def note(self, depth: np.ndarray, outwards: np.ndarray, gravity: float) -> str:
-        froude = outwards / np.sqrt(gravity * np.maximum(depth, THIN))
-        slow = (froude > STILL) & (froude < 1.0) & (depth > THIN)
+        froude = outwards / np.sqrt(gravity * np.maximum(depth, MIN_DEPTH))
+        slow = (froude > MIN_FROUDE) & (froude < 1.0) & (depth > MIN_DEPTH)
         if not slow.any():
             return ""
         return (

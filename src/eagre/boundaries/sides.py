@@ -106,9 +106,9 @@ class Boundaries:
                     fix=f"{b if first else a} = Periodic()",
                     problem="A periodic side needs a periodic opposite side.",
                 )
-        found = [segment for side in SIDES for segment in _side(side, getattr(self, side), grid)]
+        segments = [segment for side in SIDES for segment in _side(side, getattr(self, side), grid)]
         for cells, sides, name in ((grid.nx, SIDES[:2], "nx"), (grid.ny, SIDES[2:], "ny")):
-            kinds = {segment.condition.closed for segment in found if segment.side in sides}
+            kinds = {segment.condition.closed for segment in segments if segment.side in sides}
             if cells == 1 and len(kinds) > 1:
                 raise InputError(
                     f"{name} = 1 between an open and a closed side ({' and '.join(sides)})",
@@ -116,14 +116,14 @@ class Boundaries:
                     fix=f"{name} = 2",
                     problem="A grid that is one cell wide needs opposite sides that are both open or both closed.",
                 )
-        return found
+        return segments
 
     def checked_segments(self, grid: Grid, gravity: float) -> list[FaceRange]:
         """Return `segments`; raise `InputError` if a condition rejects its segment (`Condition.check`)."""
-        found = self.segments(grid)
-        for segment in found:
+        segments = self.segments(grid)
+        for segment in segments:
             segment.condition.check(segment.side, segment.width, gravity)
-        return found
+        return segments
 
     @property
     def closed(self) -> bool:
@@ -131,71 +131,71 @@ class Boundaries:
         return all(condition.closed for side in SIDES for condition in _conditions(getattr(self, side)))
 
 
-def checked_boundaries(given: Any) -> Boundaries:
-    """Return `given`, or walls for None.
+def checked_boundaries(boundaries: Any) -> Boundaries:
+    """Return `boundaries`, or walls for None.
 
     Raises
     ------
     InputError
-        If `given` is not an object of the class `Boundaries`.
+        If `boundaries` is not an object of the class `Boundaries`.
     """
-    if given is None or isinstance(given, Boundaries):
-        return given or Boundaries()
+    if boundaries is None or isinstance(boundaries, Boundaries):
+        return boundaries or Boundaries()
     raise InputError(
-        f"boundaries = {given!r}", allowed="Boundaries(west=..., east=..., south=..., north=...)",
+        f"boundaries = {boundaries!r}", allowed="Boundaries(west=..., east=..., south=..., north=...)",
         fix="Boundaries(west=Wall())", problem="The argument boundaries is not an object of the class Boundaries.",
     )  # fmt: skip
 
 
-def _check_side(side: str, given: Any) -> None:
-    if isinstance(given, Condition):
+def _check_side(side: str, condition: Any) -> None:
+    if isinstance(condition, Condition):
         return
     if (
-        isinstance(given, str)
-        or not isinstance(given, Sequence)
-        or not all(isinstance(part, BoundarySegment) for part in given)
+        isinstance(condition, str)
+        or not isinstance(condition, Sequence)
+        or not all(isinstance(segment, BoundarySegment) for segment in condition)
     ):
         raise InputError(
-            f"{side} = {given!r}",
+            f"{side} = {condition!r}",
             allowed="a condition such as Wall(), or a list of BoundarySegment(start, stop, condition)",
             fix=f"{side} = Wall(), or {side} = [BoundarySegment(0.0, 100.0, Outflow())]",
             problem=f"The {side} side is neither a boundary condition nor a list of boundary segments.",
         )
 
 
-def _conditions(given: Condition | Sequence[BoundarySegment]) -> list[Condition]:
-    return [given] if isinstance(given, Condition) else [part.condition for part in given]
+def _conditions(condition: Condition | Sequence[BoundarySegment]) -> list[Condition]:
+    return [condition] if isinstance(condition, Condition) else [segment.condition for segment in condition]
 
 
-def _side(side: str, given: Condition | Sequence[BoundarySegment], grid: Grid) -> list[FaceRange]:
+def _side(side: str, condition: Condition | Sequence[BoundarySegment], grid: Grid) -> list[FaceRange]:
     along_x = side in ("south", "north")
     cells, size, origin = (grid.nx, grid.dx, grid.x0) if along_x else (grid.ny, grid.dy, grid.y0)
-    if isinstance(given, Condition):
-        return [FaceRange(side, 0, cells, given, cells * size)]
+    if isinstance(condition, Condition):
+        return [FaceRange(side, 0, cells, condition, cells * size)]
     segments: list[FaceRange] = []
     reached = 0
-    for part in sorted(given, key=lambda part: part.start):
-        if part.condition.periodic:
+    for segment in sorted(condition, key=lambda segment: segment.start):
+        if segment.condition.periodic:
             raise InputError(
                 f"a periodic segment of the {side} side", allowed="Periodic() on a whole side",
                 problem="A boundary segment cannot be periodic.",
             )  # fmt: skip
-        first, last = round((part.start - origin) / size), round((part.stop - origin) / size)
+        first, last = round((segment.start - origin) / size), round((segment.stop - origin) / size)
         if not (0 <= first < last <= cells):
             raise InputError(
-                f"the segment {part.start:.10g} m .. {part.stop:.10g} m of the {side} side",
+                f"the segment {segment.start:.10g} m .. {segment.stop:.10g} m of the {side} side",
                 allowed=f"start < stop within {origin:.10g} .. {origin + cells * size:.10g} m "
                 f"({'x' if along_x else 'y'} of the domain), one cell ({size:g} m) or more",
                 problem="A boundary segment is shorter than a cell or lies outside the domain.",
             )
         if first < reached:
             raise InputError(
-                f"two segments of the {side} side with an overlap at {part.start:.10g} m",
+                f"two segments of the {side} side with an overlap at {segment.start:.10g} m",
                 allowed="segments without overlap", problem="Two boundary segments overlap.",
             )  # fmt: skip
         if first > reached:
             segments.append(FaceRange(side, reached, first, Wall(), (first - reached) * size))
-        segments.append(FaceRange(side, first, last, part.condition, (last - first) * size))
+        segments.append(FaceRange(side, first, last, segment.condition, (last - first) * size))
         reached = last
     if reached < cells:
         segments.append(FaceRange(side, reached, cells, Wall(), (cells - reached) * size))

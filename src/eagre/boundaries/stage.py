@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 
 from eagre.backend.cells import cell, real
-from eagre.boundaries.base import LARGEST_CHANGE, Condition, InitialWater, Key
+from eagre.boundaries.base import MAX_CHANGE, Condition, InitialWater, Key
 from eagre.kernels.central_upwind import desingularised_inverse
 from eagre.kernels.implicit_lines import (
     CONVECTION,
@@ -43,10 +43,10 @@ def stage_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
     fast = u_1 < -c_1
     w_2, n_2, bed_2 = second
     u_2 = n_2 * desingularised_inverse(max(w_2 - bed_2, zero), p.kappa4)
-    bound = real(LARGEST_CHANGE) * c_1
+    bound = real(MAX_CHANGE) * c_1
     u_k = u_1 + m * within(u_1 - u_2, bound)
-    room = real(0.25) * max(value - bed_k, zero)
-    w = value + within(value - w_k, room)
+    margin = real(0.25) * max(value - bed_k, zero)
+    w = value + within(value - w_k, margin)
     h = h_1 if fast else max(w - bed_k, zero)
     u = u_1 if fast else min(u_k, math.sqrt(p.g * h))
     return bed_k + h if fast else max(w, bed_k), h * u, h * (t_1 * desingularised_inverse(h_1, p.kappa4))
@@ -71,7 +71,7 @@ def friction_loss(p_here, h, factor, p):
     """Head loss of the flow of depth h along half a cell, m; in uniform flow it equals the fall of the bed."""
     over = reciprocal(larger(h, minimum_depth(p)))
     flux = abs(p_here)
-    return real(0.5) * p.pace * p.over_g * resistance(flux, over * over, factor) * flux * over
+    return real(0.5) * p.cell_speed * p.over_g * resistance(flux, over * over, factor) * flux * over
 
 
 @cell
@@ -85,9 +85,9 @@ def stage_end(value, inward, z, d, p_here, carried, r, factor, p):
     the domain would accelerate itself.
     """
     zero, one, two = real(0.0), real(1.0), real(2.0)
-    least = minimum_depth(p)
+    min_h = minimum_depth(p)
     h = depth(z, d)
-    if larger(z, value) - d > least:
+    if larger(z, value) - d > min_h:
         leaves = inward * p_here < zero
         critical = critical_depth(p_here, p)
         brink = select(leaves, smaller(critical, h), zero)
@@ -96,7 +96,7 @@ def stage_end(value, inward, z, d, p_here, carried, r, factor, p):
         outside = larger(level - d, smaller(level - d + loss, h))
         mean = real(0.5) * (h + outside)
         gravity = real(4.0) * p.push * mean
-        over = reciprocal(larger(mean, least))
+        over = reciprocal(larger(mean, min_h))
         drag = resistance(abs(p_here), over * over, factor)
         passing = carried_through(p_here, select(leaves, h, larger(level - d, critical)), p)
         here, inner = carried

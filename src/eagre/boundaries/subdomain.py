@@ -12,43 +12,43 @@ from eagre.boundaries.sides import FaceRange
 from eagre.grid import Grid
 
 
-def cut_segments(segments: Sequence[FaceRange], ny: int, low: int, high: int, origin: int) -> list[FaceRange]:
+def clip_segments(segments: Sequence[FaceRange], ny: int, low: int, high: int, origin: int) -> list[FaceRange]:
     """Clip the segments of a domain of `ny` rows to rows low .. high - 1, numbered from row `origin`.
 
     A clipped segment keeps the condition and the width of the whole segment, because a discharge is distributed over
     the whole segment.
     """
-    found = []
+    clipped = []
     for segment in segments:
-        first, last = _cut(segment, ny, low, high)
+        first, last = _clip(segment, ny, low, high)
         down = origin if segment.side in ("west", "east") else 0
         if first < last:
-            found.append(replace(segment, first=first - down, last=last - down))
-    return found
+            clipped.append(replace(segment, first=first - down, last=last - down))
+    return clipped
 
 
-def places_of_faces(segments: Sequence[FaceRange], grid: Grid, low: int, high: int) -> np.ndarray:
+def global_face_numbers(segments: Sequence[FaceRange], grid: Grid, low: int, high: int) -> np.ndarray:
     """Return the global numbers (`OpenSides`) of the open faces at rows low .. high - 1."""
     sides = OpenSides(segments, grid)
-    found = [np.zeros(0, np.int64)]
+    numbers = [np.zeros(0, np.int64)]
     for segment, start in zip(sides.segments, sides.starts, strict=False):
-        first, last = _cut(segment, grid.ny, low, high)
-        found.append(np.arange(first, last) + (start - segment.first))
-    return np.concatenate(found)
+        first, last = _clip(segment, grid.ny, low, high)
+        numbers.append(np.arange(first, last) + (start - segment.first))
+    return np.concatenate(numbers)
 
 
-def cut_book(book: np.ndarray, places: np.ndarray, rows: int) -> np.ndarray:
+def slab_sums(sums: np.ndarray, face_numbers: np.ndarray, rows: int) -> np.ndarray:
     """Return the rows of a slab from the water balance of the domain: its faces, then all sources."""
-    return np.concatenate([book[places], book[places.size - rows :]])
+    return np.concatenate([sums[face_numbers], sums[face_numbers.size - rows :]])
 
 
-def join_book(book: np.ndarray, places: np.ndarray, own: np.ndarray) -> None:
+def join_sums(sums: np.ndarray, face_numbers: np.ndarray, local_sums: np.ndarray) -> None:
     """Copy the water balance of a slab into the water balance of the domain."""
-    faces = places.size
-    book[places], book[faces - len(own) :] = own[:faces], own[faces:]
+    faces = face_numbers.size
+    sums[face_numbers], sums[faces - len(local_sums) :] = local_sums[:faces], local_sums[faces:]
 
 
-def _cut(segment: FaceRange, ny: int, low: int, high: int) -> tuple[int, int]:
+def _clip(segment: FaceRange, ny: int, low: int, high: int) -> tuple[int, int]:
     """Return first and last of a segment, clipped to rows low .. high - 1; empty if first is not less than last."""
     if segment.side in ("west", "east"):
         return max(segment.first, low), min(segment.last, high)

@@ -132,9 +132,9 @@ def inertia_gravity_waves(points: int = 301, coriolis: float = 0.0, **options: A
     levels = max(11, round((points - 1) / 30) + 1)
     z = np.linspace(0.0, height, levels)[:, None, None]
     warmer = 0.01 * np.sin(math.pi * z / height) / (1.0 + ((grid.x - length / 3.0) / 5000.0) ** 2)
-    air = Atmosphere.boussinesq(buoyancy_frequency=n, wind=(20.0, 0.0))
+    atmosphere = Atmosphere.boussinesq(buoyancy_frequency=n, wind=(20.0, 0.0))
     return AnelasticFlow(
-        grid, levels, top_height=height, atmosphere=air, theta_perturbation=warmer, coriolis=coriolis, **options
+        grid, levels, top_height=height, atmosphere=atmosphere, theta_perturbation=warmer, coriolis=coriolis, **options
     )
 
 
@@ -149,9 +149,9 @@ def mountain_wave(
     length, height = length * half_width, 20e3
     grid = Grid.from_points(points, 1, length, 1.0, -0.5 * length, periodic=(True, True))
     ground = hill / (1.0 + (grid.x / half_width) ** 2)
-    air = Atmosphere.boussinesq(buoyancy_frequency=0.01, wind=(10.0, 0.0))
+    atmosphere = Atmosphere.boussinesq(buoyancy_frequency=0.01, wind=(10.0, 0.0))
     chosen = {"top_sponge": (8e3, 0.02), "time_step": 0.2 * grid.dx / 10.0, "tolerance": 1e-9, **options}
-    return AnelasticFlow(grid, levels, top_height=height, atmosphere=air, terrain_height=ground[None], **chosen)
+    return AnelasticFlow(grid, levels, top_height=height, atmosphere=atmosphere, terrain_height=ground[None], **chosen)
 
 
 def neutral_boundary_layer(points: int = 24, **options: Any) -> AnelasticFlow:
@@ -164,7 +164,7 @@ def neutral_boundary_layer(points: int = 24, **options: Any) -> AnelasticFlow:
     grid = Grid.from_points(points, points, length, length, periodic=(True, True))
     z = np.linspace(0.0, height, points + 1)[:, None, None]
     noise = np.random.default_rng(1).uniform(-0.5, 0.5, (3, points + 1, points, points)) * np.exp(-z / 300.0)
-    turned = wind * np.exp(-(1.0 + 1.0j) * z * math.sqrt(f / 16.0))
+    spiral = wind * np.exp(-(1.0 + 1.0j) * z * math.sqrt(f / 16.0))
     chosen = {
         "surface": Surface(roughness=0.1),
         "closure": Smagorinsky(),
@@ -174,7 +174,7 @@ def neutral_boundary_layer(points: int = 24, **options: Any) -> AnelasticFlow:
     }
     return AnelasticFlow(
         grid, points + 1, top_height=height, atmosphere=Atmosphere.incompressible(wind=(wind, 0.0)),
-        velocity=(wind - turned.real + noise[0], -turned.imag + noise[1], noise[2]), **chosen,
+        velocity=(wind - spiral.real + noise[0], -spiral.imag + noise[1], noise[2]), **chosen,
     )  # fmt: skip
 
 
@@ -200,5 +200,5 @@ def convective_boundary_layer(points: int = 32, heat_flux: float = 0.1, **option
         "top_sponge": (0.25 * height, 0.01), "surface": Surface(heat_flux, roughness=0.1), "closure": Smagorinsky(),
         **options,
     }  # fmt: skip
-    air = Atmosphere.boussinesq(buoyancy_frequency=0.01)
-    return AnelasticFlow(grid, levels, top_height=height, atmosphere=air, theta_perturbation=noise, **chosen)
+    atmosphere = Atmosphere.boussinesq(buoyancy_frequency=0.01)
+    return AnelasticFlow(grid, levels, top_height=height, atmosphere=atmosphere, theta_perturbation=noise, **chosen)

@@ -25,7 +25,7 @@ class CircularDamFigures(NamedTuple):
     time: float
     steps: int
     depth_at_centre: float
-    largest_depth: float
+    max_depth: float
 
 
 WET_CIRCULAR_DAM = (

@@ -2,7 +2,7 @@
 
 Benchmark problem 2 of the Third International Workshop on Long-Wave Runup Models (2004): the bed on
 points 1.4 cm apart, an incident wave at x = 0 for 22.5 s, walls elsewhere, and the surface measured
-at three gauges beside the shore. Matsuyama and Tanaka, ITS 2001 Proceedings, session 7, 7-21 (2001);
+at three gauges near the shore. Matsuyama and Tanaka, ITS 2001 Proceedings, session 7, 7-21 (2001);
 P. L.-F. Liu, H. Yeh and C. Synolakis (eds.), Advanced Numerical Models for Simulating Tsunami Waves
 and Runup, World Scientific (2008), doi:10.1142/6226. The data are of CRIEPI, Abiko, Japan.
 """
@@ -50,15 +50,15 @@ def find_data(data: str | Path | None = None) -> Path:
         If the files are not found.
     """
     root = Path(__file__).resolve().parents[3]
-    given = data or os.environ.get("EAGRE_DATA")
-    beside = [folder / "shared" / "data" for folder in (root.parent, root, Path.cwd().parent)]
-    places = [Path(given)] if given else beside
-    for place in places:
-        for folder in (place, place / "monai_valley"):
+    folder_name = data or os.environ.get("EAGRE_DATA")
+    defaults = [folder / "shared" / "data" for folder in (root.parent, root, Path.cwd().parent)]
+    candidates = [Path(folder_name)] if folder_name else defaults
+    for candidate in candidates:
+        for folder in (candidate, candidate / "monai_valley"):
             if all((folder / name).is_file() for name in (BED_FILE, WAVE_FILE, GAUGE_FILE)):
                 return folder
     raise InputError(
-        f"no Monai Valley data in {', '.join(map(str, places))}",
+        f"no Monai Valley data in {', '.join(map(str, candidates))}",
         allowed=f"a folder with {BED_FILE}, {WAVE_FILE} and {GAUGE_FILE}",
         fix="EAGRE_DATA=/path/to/data eagre validate shallow-water --case monai",
         problem="The Monai Valley data were not found.",

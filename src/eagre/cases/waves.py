@@ -78,8 +78,8 @@ def travelling_vortex(n: int = 64, end_time: float = 0.1, gravity: float = GRAVI
 
     def exact(t: float) -> Water:
         def profile(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            moved = (x - speed * t + 0.5) % 1.0 - 0.5
-            return vortex(moved, y, wind=(speed, 0.0), gravity=gravity)
+            x_relative = (x - speed * t + 0.5) % 1.0 - 0.5
+            return vortex(x_relative, y, wind=(speed, 0.0), gravity=gravity)
 
         return cell_means(grid, profile)
 

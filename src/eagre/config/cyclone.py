@@ -14,7 +14,7 @@ from eagre.config.values import InputFile, one_of, quantity
 from eagre.config.weather import AirDensity, Drag, LargestDrag, SideLevels
 from eagre.cyclone import PROFILES
 from eagre.errors import InputError
-from eagre.terms.weather_wind import AIR_DENSITY, LARGEST_DRAG
+from eagre.terms.weather_wind import AIR_DENSITY, MAX_DRAG
 
 if TYPE_CHECKING:
     from eagre.cyclone import Track
@@ -46,7 +46,7 @@ class CycloneSection(Section):
         default=None, ge=-60.0, le=60.0, description="latitude of a track in x and y, degrees north", examples=[20.0]
     )
     drag: Drag = "large-pond"
-    largest_drag: LargestDrag = LARGEST_DRAG
+    largest_drag: LargestDrag = MAX_DRAG
     air_density: AirDensity = AIR_DENSITY
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from pydantic import Field, model_validator
 
-from eagre.boundaries.internal import share_of_cells
+from eagre.boundaries.internal import length_in_cells
 from eagre.config.features import FeatureValue
 from eagre.config.section import Section
 from eagre.config.units import parse_quantity
@@ -64,7 +64,7 @@ class LeveeSection(Section):
         """
         crest = np.full(grid.shape, -np.inf)
         for height, points in self._lines(grid):
-            np.maximum(crest, np.where(share_of_cells(points, grid) > 0.0, height, -np.inf), out=crest)
+            np.maximum(crest, np.where(length_in_cells(points, grid) > 0.0, height, -np.inf), out=crest)
         if not (crest > -np.inf).any():
             west, east, south, north = grid.extent
             raise InputError(

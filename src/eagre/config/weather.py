@@ -13,7 +13,7 @@ from eagre.config.terrain import Crs
 from eagre.config.toml import literal
 from eagre.config.values import InputFiles, NoData, key_of, quantity
 from eagre.errors import InputError
-from eagre.terms.weather_wind import AIR_DENSITY, LARGEST_DRAG, LAWS
+from eagre.terms.weather_wind import AIR_DENSITY, LAWS, MAX_DRAG
 
 if TYPE_CHECKING:
     from eagre.grid import Grid
@@ -68,7 +68,7 @@ Drag = Annotated[
     Field(description=f"drag law of the wind: {', '.join(LAWS)}, or a constant coefficient", examples=["garratt"]),
 ]
 LargestDrag = Annotated[
-    float, Field(gt=0.0, le=0.01, description="upper bound of the drag coefficient of a law", examples=[LARGEST_DRAG])
+    float, Field(gt=0.0, le=0.01, description="upper bound of the drag coefficient of a law", examples=[MAX_DRAG])
 ]
 AirDensity = Annotated[float, Field(ge=0.5, le=2.0, description="air density, kg/m3", examples=[AIR_DENSITY])]
 Name = Annotated[bool | str, PlainValidator(_names)]
@@ -126,7 +126,7 @@ class WeatherSection(Section):
         default=None, description="coordinate system of a file that does not declare it", examples=["EPSG:4326"]
     )
     drag: Drag = "large-pond"
-    largest_drag: LargestDrag = LARGEST_DRAG
+    largest_drag: LargestDrag = MAX_DRAG
     air_density: AirDensity = AIR_DENSITY
 
     def read(self, grid: Grid, end: float, start_date: datetime | None) -> Weather:

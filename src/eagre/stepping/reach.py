@@ -102,7 +102,7 @@ def plausibility_bounds(
     """
     lowest, highest, long = float(bed.min()), float(bed.max()), math.hypot(grid.nx * grid.dx, grid.ny * grid.dy)
     levels = [segment.condition.highest_level() for segment in segments]
-    rates = [segment.condition.largest_inflow() for segment in segments]
+    rates = [segment.condition.max_inflow() for segment in segments]
     rain, inflow = terms.wettest, sum(rates)
     head = max([lowest + thinnest, *levels])
     if rain > 0.0 or inflow > 0.0:  # water may collect anywhere

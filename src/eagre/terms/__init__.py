@@ -20,7 +20,7 @@ def class_name(module: str) -> str:
     return module.title().replace("_", "")
 
 
-NAMES = {class_name(found.name): found.name for found in iter_modules(__path__) if found.name not in _SHARED}
+NAMES = {class_name(info.name): info.name for info in iter_modules(__path__) if info.name not in _SHARED}
 """Module of each term by the name of its class."""
 
 __all__ = ["NAMES", "class_name", *sorted(NAMES)]  # pyright: ignore[reportUnsupportedDunderAll]

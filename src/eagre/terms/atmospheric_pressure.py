@@ -51,8 +51,8 @@ class AtmosphericPressure(Term):
         acceleration = -gradient(pressure, grid, along) / WATER_DENSITY
         return (Quantity.of(acceleration, factor),)
 
-    def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
-        self.refuse_members("its gradient along y would couple the members")
+    def for_ensemble(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
+        self.reject_ensemble("its gradient along y would couple the members")
 
 
 def gradient(values: np.ndarray, grid: Grid, along: str) -> np.ndarray:

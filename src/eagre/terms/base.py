@@ -89,7 +89,7 @@ class Term:
         """Return the quantities of `force_cell` on a line along "x" or "y"."""
         return ()
 
-    def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
+    def for_ensemble(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
         """Return the term for an ensemble, with maps that `stacked` stacks.
 
         Raise `InputError` if it is not supported.
@@ -97,7 +97,7 @@ class Term:
         maps = {f.name: getattr(self, f.name) for f in fields(self) if isinstance(getattr(self, f.name), np.ndarray)}  # type: ignore[arg-type]
         return replace(self, **{name: stacked(values) for name, values in maps.items()})  # type: ignore[type-var]
 
-    def refuse_members(self, why: str) -> None:
+    def reject_ensemble(self, why: str) -> None:
         """Raise `InputError`: ensembles do not support the term."""
         raise InputError(
             f"{type(self).__name__} in an ensemble",

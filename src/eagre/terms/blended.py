@@ -17,7 +17,7 @@ from eagre.backend.device import Launch
 from eagre.grid import Grid
 from eagre.moving import NodeGrid
 from eagre.terms.collect import Terms
-from eagre.terms.moving import Moving, Records, node_below
+from eagre.terms.moving import RecordQuantity, Records, node_below
 
 
 @cell
@@ -56,13 +56,13 @@ def table_step(table, plane, row, column, step_y, first_y):
 
 
 @cell
-def always(clock, turn):
+def always(clock, parity):
     """Return True."""
     return True
 
 
 BEGINS = switch("BEGINS", always)
-"""BEGINS(clock, turn): whether a step begins, so that its records must be interpolated."""
+"""BEGINS(clock, parity): whether a step begins, so that its records must be interpolated."""
 
 IN_LINE = {"value": value_in_line, "x": slope_along, "y": slope_across}
 OF_TABLE = {"value": table_value, "x": table_value, "y": table_step}
@@ -71,7 +71,7 @@ OF_TABLE = {"value": table_value, "x": table_value, "y": table_step}
 class Plane(NamedTuple):
     """Records of a plane of a table; slots : indices of the factors of the even and the odd record."""
 
-    pair: tuple[Moving, Moving]
+    pair: tuple[RecordQuantity, RecordQuantity]
     slots: tuple[int, int]
 
 
@@ -105,62 +105,63 @@ class Blend:
 
     def __init__(self, terms: Terms, roles: Iterable[str], values: Any, first: int, records: Records) -> None:
         self._grid, self._values, self._records = terms.grid, values, records
-        found: dict[Any, dict[int, tuple[Moving, int]]] = {}
+        pairs: dict[Any, dict[int, tuple[RecordQuantity, int]]] = {}
         for role in roles:
-            for one in (one for part in getattr(terms, role) for one in part.quantities if isinstance(one, Moving)):
+            quantities = [one for item in getattr(terms, role) for one in item.quantities]
+            for one in (one for one in quantities if isinstance(one, RecordQuantity)):
                 slot = terms.slot(role, one)
                 assert slot is not None, "the factor of a record changes with time"
-                found.setdefault(_key(one), {}).setdefault(one.slot, (one, first + slot))
+                pairs.setdefault(_key(one), {}).setdefault(one.slot, (one, first + slot))
         planes: dict[tuple[NodeGrid, int], list[tuple[Any, Plane]]] = {}
-        for key, ((even, at), (odd, after)) in ((key, (both[0], both[1])) for key, both in found.items()):
+        for key, ((even, even_slot), (odd, odd_slot)) in ((key, (both[0], both[1])) for key, both in pairs.items()):
             of_nodes = planes.setdefault((even.field.nodes, even.first_row), [])
-            of_nodes.append((key, Plane((even, odd), (at, after))))
+            of_nodes.append((key, Plane((even, odd), (even_slot, odd_slot))))
         assert records.device is not None
         self.tables = [
             Table(*where, of_nodes, records.device.zeros((len(of_nodes), *_shape(*where, terms.grid)), records.kind))
             for where, of_nodes in planes.items()
         ]
 
-    def place(self, quantity: Moving) -> tuple[Table, int]:
+    def table_and_plane(self, quantity: RecordQuantity) -> tuple[Table, int]:
         """Return the table and the plane index of a quantity."""
         key = _key(quantity)
-        return next((table, k) for table in self.tables for k, (own, _) in enumerate(table.planes) if own == key)
+        return next((table, k) for table in self.tables for k, (other, _) in enumerate(table.planes) if other == key)
 
-    def launches(self, precision: str, clock: Any, turn: int, begins: Any) -> list[Launch]:
+    def launches(self, precision: str, clock: Any, parity: int, begins: Any) -> list[Launch]:
         """Return the launches that fill the tables for the next step, if `begins` (see `BEGINS`)."""
-        return [self._launch(table, precision, clock, turn, begins) for table in self.tables]
+        return [self._launch(table, precision, clock, parity, begins) for table in self.tables]
 
-    def _launch(self, table: Table, precision: str, clock: Any, turn: int, begins: Any) -> Launch:
+    def _launch(self, table: Table, precision: str, clock: Any, parity: int, begins: Any) -> Launch:
         kind, device, grid = self._records.kind, self._records.device, self._grid
-        given, lines = [], []
+        inputs, lines = [], []
         for k, (_, plane) in enumerate(table.planes):
             even, way = plane.pair[0], plane.pair[0].way
             read = [
-                f"real(values[0, {slot}]) * {IN_LINE[way].name}(given[{len(given) + n}], m, n, a)"
+                f"real(values[0, {slot}]) * {IN_LINE[way].name}(inputs[{len(inputs) + n}], m, n, a)"
                 for n, slot in enumerate(plane.slots)
             ]
-            given += [self._records.nodes(one) for one in plane.pair]
+            inputs += [self._records.nodes(one) for one in plane.pair]
             total = " + ".join(read)
             if way != "value":
-                total = f"given[{len(given)}] * ({total})"
-                given.append(kind(even.scale / _size(even, grid)))
+                total = f"inputs[{len(inputs)}] * ({total})"
+                inputs.append(kind(even.scale / _size(even, grid)))
             lines.append(f"        table[{k}, j, i] = {total}\n")
         text = (
-            "def blended(j, i, table, values, given, low, step_x, first_x, clock, turn):\n"
-            "    if BEGINS(clock, turn):\n"
+            "def blended(j, i, table, values, inputs, low, step_x, first_x, clock, parity):\n"
+            "    if BEGINS(clock, parity):\n"
             "        m, x = np.uint32(j + low), real(i) * step_x + first_x\n"
-            "        n = node_below(x, given[0].shape[1])\n"
+            "        n = node_below(x, inputs[0].shape[1])\n"
             "        a = x - real(n)\n" + "".join(lines)
         )
         scope = {one.name: one for one in IN_LINE.values()}
-        made = written(text, {**scope, "np": np, "real": real, "node_below": node_below, "BEGINS": BEGINS})
+        blended = written(text, {**scope, "np": np, "real": real, "node_below": node_below, "BEGINS": BEGINS})
         numbers = (np.uint32(table.low), kind(1.0 / table.nodes.step_x), kind(0.5 / table.nodes.step_x))
-        arguments = (table.array, self._values, tuple(given), *numbers, clock, turn)
+        arguments = (table.array, self._values, tuple(inputs), *numbers, clock, parity)
         assert device is not None
-        return device.over(device.loop(made, precision, {"BEGINS": begins}), table.array.shape[1:], arguments)
+        return device.over(device.loop(blended, precision, {"BEGINS": begins}), table.array.shape[1:], arguments)
 
 
-def _key(quantity: Moving) -> Any:
+def _key(quantity: RecordQuantity) -> Any:
     return id(quantity.field), quantity.way, quantity.scale, quantity.first_row
 
 
@@ -169,7 +170,7 @@ def _shape(nodes: NodeGrid, first_row: int, grid: Grid) -> tuple[int, int]:
     return (first_row + grid.ny - 1) // nodes.step_y - first_row // nodes.step_y + 2, grid.nx
 
 
-def _size(quantity: Moving, grid: Grid) -> float:
+def _size(quantity: RecordQuantity, grid: Grid) -> float:
     """Return the distance between nodes along the direction of a slope, m."""
     nodes = quantity.field.nodes
     return grid.dx * nodes.step_x if quantity.way == "x" else grid.dy * nodes.step_y

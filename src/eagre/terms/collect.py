@@ -16,7 +16,7 @@ from eagre.moving import TimeVaryingField
 from eagre.series import Series
 from eagre.terms import NAMES
 from eagre.terms.base import Quantity, Term
-from eagre.terms.moving import Moving, fields_of
+from eagre.terms.moving import RecordQuantity, fields_of
 
 ROLES = ("water", "x", "y")
 FIRST = ("Rain", "WindStress", "AtmosphericPressure", "Coriolis")
@@ -31,13 +31,13 @@ class TermError(InputError):
         self.kind = kind
 
 
-class Part(NamedTuple):
+class Contribution(NamedTuple):
     """Contribution of one term to one equation."""
 
     name: str
     cell: Cell
     quantities: tuple[Quantity, ...]
-    place: str = ""  # name of an internal discharge in the water balance
+    source_name: str = ""  # name of an internal discharge in the water balance
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,19 +52,19 @@ class Terms:
     """
 
     grid: Grid
-    water: tuple[Part, ...] = ()
-    x: tuple[Part, ...] = ()
-    y: tuple[Part, ...] = ()
+    water: tuple[Contribution, ...] = ()
+    x: tuple[Contribution, ...] = ()
+    y: tuple[Contribution, ...] = ()
 
     @property
     def sources(self) -> list[Quantity]:
         """Quantities of the mass sources, m s-1."""
-        return [quantity for part in self.water for quantity in part.quantities]
+        return [quantity for item in self.water for quantity in item.quantities]
 
     @property
-    def places(self) -> list[str]:
+    def source_names(self) -> list[str]:
         """Name of each of `sources` in the water balance; empty for rain."""
-        return [part.place for part in self.water for _ in part.quantities]
+        return [item.source_name for item in self.water for _ in item.quantities]
 
     @property
     def series(self) -> list[Series]:
@@ -73,17 +73,17 @@ class Terms:
 
     @property
     def _of_forces(self) -> list[Series]:
-        found: dict[int, Series] = {}
-        for part in (*self.x, *self.y):
-            for one in part.quantities:
+        series: dict[int, Series] = {}
+        for item in (*self.x, *self.y):
+            for one in item.quantities:
                 if not one.series.is_constant:
-                    found.setdefault(id(one.series), one.series)
-        return list(found.values())
+                    series.setdefault(id(one.series), one.series)
+        return list(series.values())
 
     @property
     def fields(self) -> list[TimeVaryingField]:
         """Time-varying fields of all quantities, each once."""
-        return fields_of([one for role in ROLES for part in getattr(self, role) for one in part.quantities])
+        return fields_of([one for role in ROLES for item in getattr(self, role) for one in item.quantities])
 
     def use(self, time: float) -> None:
         """Load the records for `time`, s."""
@@ -114,65 +114,67 @@ class Terms:
 
     def maps(self, role: str) -> int:
         """Return the number of maps that the kernels of a role read."""
-        return sum(one.values.ndim == 2 for part in getattr(self, role) for one in part.quantities)
+        return sum(one.values.ndim == 2 for item in getattr(self, role) for one in item.quantities)
 
-    def moving_maps(self, kind: str, roles: Sequence[str] = ROLES) -> int:
+    def record_maps(self, kind: str, roles: Sequence[str] = ROLES) -> int:
         """Return the number of maps of records that a device stores (`eagre.terms.moving.Records`).
 
         Only a CPU stores such maps.
         """
-        found = {
+        records = {
             (id(one.field), one.slot, one.way)
             for role in roles
-            for part in getattr(self, role)
-            for one in part.quantities
-            if isinstance(one, Moving)
+            for item in getattr(self, role)
+            for one in item.quantities
+            if isinstance(one, RecordQuantity)
         }
-        return len(found) if kind == "cpu" else 0
+        return len(records) if kind == "cpu" else 0
 
     def rows(self, low: int, high: int, grid: Grid) -> Terms:
         """Return the terms in rows low .. high - 1, whose grid is `grid`."""
 
-        def cut(parts: tuple[Part, ...]) -> tuple[Part, ...]:
-            return tuple(part._replace(quantities=tuple(q.rows(low, high) for q in part.quantities)) for part in parts)
+        def clipped(contributions: tuple[Contribution, ...]) -> tuple[Contribution, ...]:
+            rows = [tuple(q.rows(low, high) for q in item.quantities) for item in contributions]
+            return tuple(item._replace(quantities=one) for item, one in zip(contributions, rows, strict=True))
 
-        return Terms(grid, *(cut(getattr(self, role)) for role in ROLES))
+        return Terms(grid, *(clipped(getattr(self, role)) for role in ROLES))
 
     def force(
-        self, along: str, time: float, h: Any, own: Any, across: Any, at: Callable[[np.ndarray], np.ndarray] = np.array
-    ) -> np.ndarray:
+        self, along: str, time: float, h: Any, flux: Any, across: Any,
+        interpolate: Callable[[np.ndarray], np.ndarray] = np.array,
+    ) -> np.ndarray:  # fmt: skip
         """Return the sum of the forces along "x" or "y" at `time`, s, m2 s-2, computed with NumPy.
 
-        h, own, across : depth and unit discharges along and across the line, at centres or at the points to which `at`
-        interpolates a map.
+        h, flux, across : depth and unit discharges along and across the line, at centres or at the points to which
+        `interpolate` interpolates a map.
         """
         total = np.zeros_like(h)
-        for part in getattr(self, along):
-            read = [at(one.map(self.grid)) * one.series(time) for one in part.quantities]
+        for item in getattr(self, along):
+            read = [interpolate(one.map(self.grid)) * one.series(time) for one in item.quantities]
             try:
-                total += part.cell(h, own, across, *read)
+                total += item.cell(h, flux, across, *read)
             except (TypeError, ValueError):  # kernel functions for scalars only: roots, branches
-                total += np.vectorize(part.cell, otypes=[float])(h, own, across, *read)
+                total += np.vectorize(item.cell, otypes=[float])(h, flux, across, *read)
         return total
 
 
-def terms_of(given: Sequence[Term], grid: Grid, start: float = 0.0) -> Terms:
+def terms_of(sources: Sequence[Term], grid: Grid, start: float = 0.0) -> Terms:
     """Collect the terms of a run that starts at `start`, s.
 
     Raises
     ------
     InputError
-        If `given` is not a list, an object is not a term, or two terms have the same class.
+        If `sources` is not a list, an object is not a term, or two terms have the same class.
     TermError
         If a term rejects its values.
     """
-    if isinstance(given, Term):
+    if isinstance(sources, Term):
         raise InputError(
-            f"sources = {type(given).__name__}(...)", allowed="a list", fix="sources=[...]",
+            f"sources = {type(sources).__name__}(...)", allowed="a list", fix="sources=[...]",
             problem="The argument sources is not a list.",
         )  # fmt: skip
-    kinds = [type(term).__name__ for term in given]
-    for term, kind in zip(given, kinds, strict=True):
+    kinds = [type(term).__name__ for term in sources]
+    for term, kind in zip(sources, kinds, strict=True):
         if not isinstance(term, Term):
             raise InputError(
                 f"{term!r} in sources", allowed=", ".join(sorted(NAMES)), problem="The object is not a source term."
@@ -182,20 +184,20 @@ def terms_of(given: Sequence[Term], grid: Grid, start: float = 0.0) -> Terms:
                 f"{kinds.count(kind)} source terms of the class {kind}", allowed="at most one source term per class",
                 problem="The same kind of source term is given more than once.",
             )  # fmt: skip
-    ordered = sorted(given, key=lambda term: (_place(term), type(term).__name__))
-    found = Terms(grid, *(_parts(ordered, role, grid) for role in ROLES))
-    found.use(start)
-    return found
+    ordered = sorted(sources, key=lambda term: (_summation_rank(term), type(term).__name__))
+    terms = Terms(grid, *(_parts(ordered, role, grid) for role in ROLES))
+    terms.use(start)
+    return terms
 
 
-def _place(term: Term) -> int:
+def _summation_rank(term: Term) -> int:
     name = type(term).__name__
     return FIRST.index(name) if name in FIRST else len(FIRST)
 
 
-def _parts(terms: Sequence[Term], role: str, grid: Grid) -> tuple[Part, ...]:
+def _parts(terms: Sequence[Term], role: str, grid: Grid) -> tuple[Contribution, ...]:
     """Return the contributions of the terms to an equation, without contributions that are 0 everywhere."""
-    found = []
+    contributions = []
     for term in terms:
         cell = term.water_cell if role == "water" else term.force_cell
         if cell is None:
@@ -204,7 +206,7 @@ def _parts(terms: Sequence[Term], role: str, grid: Grid) -> tuple[Part, ...]:
             quantities = term.water(grid) if role == "water" else term.force(role, grid)
         except InputError as error:
             raise TermError(type(term).__name__, error) from None
-        for own in [(one,) for one in quantities] if term.one_by_one else [quantities]:
-            if not all(one.is_zero for one in own):
-                found.append(Part(type(term).__name__, cell, own))
-    return tuple(found)
+        for group in [(one,) for one in quantities] if term.one_by_one else [quantities]:
+            if not all(one.is_zero for one in group):
+                contributions.append(Contribution(type(term).__name__, cell, group))
+    return tuple(contributions)

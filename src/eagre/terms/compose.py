@@ -8,7 +8,7 @@ record.
 A kernel takes the tuple `terms` (values of the series, (rows, slots), double; slot of the first factor; then scalars,
 columns, maps and records in the precision of the run). Before its loops it computes
 ``forcing = (terms, TERM_FACTORS(terms, row))``. It calls `WATER` and a force with the position: `row`, the index into a
-column, and `at`, a tuple that `MAP_AT` of the kernel interprets.
+column, and `index`, a tuple that `MAP_AT` of the kernel interprets.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from eagre.backend.cells import Cell, cell, real, switch, written
 from eagre.backend.device import Device
 from eagre.grid import Grid
 from eagre.terms.blended import OF_TABLE, Blend
-from eagre.terms.collect import ROLES, Part, Terms
-from eagre.terms.moving import READERS, WHERE, Moving, Records
+from eagre.terms.collect import ROLES, Contribution, Terms
+from eagre.terms.moving import READERS, WHERE, RecordQuantity, Records
 
 
 @cell
-def no_water(rate, forcing, row, at):
+def no_water(rate, forcing, row, index):
     """Return `rate`: no mass source."""
     return rate
 
 
 @cell
-def no_force(start, h, along, across, forcing, row, at):
+def no_force(start, h, along, across, forcing, row, index):
     """Return `start`: no force."""
     return start
 
@@ -45,20 +45,20 @@ def no_factors(terms, row):
 
 
 @cell
-def element(array, at):
-    """Element of a map at `at` = (j, i)."""
-    return array[at[0], at[1]]
+def element(array, index):
+    """Element of a map at `index` = (j, i)."""
+    return array[index[0], index[1]]
 
 
 TERMS = switch("TERMS", False)
 """True if a run has source terms. Without source terms a kernel omits the calls."""
 WATER = switch("WATER", no_water)
-"""WATER(rate, forcing, row, at): the rate plus all mass sources, m s-1."""
+"""WATER(rate, forcing, row, index): the rate plus all mass sources, m s-1."""
 FORCE_X = switch("FORCE_X", no_force)
-"""FORCE_X(start, h, along, across, forcing, row, at): start plus all forces along x, m2 s-2."""
+"""FORCE_X(start, h, along, across, forcing, row, index): start plus all forces along x, m2 s-2."""
 FORCE_Y = switch("FORCE_Y", no_force)
 FORCE = switch("FORCE", no_force)
-"""FORCE(start, h, along, across, forcing, row, at): start plus all forces along the lines of a sweep, m2 s-2."""
+"""FORCE(start, h, along, across, forcing, row, index): start plus all forces along the lines of a sweep, m2 s-2."""
 TERM_FACTORS = switch("TERM_FACTORS", no_factors)
 """TERM_FACTORS(terms, row): the factors at the time of `row` of the values."""
 MAP_AT = switch("MAP_AT", element)
@@ -77,7 +77,7 @@ class Bound(NamedTuple):
     blend: Blend | None  # launched before each step
 
 
-class Places(NamedTuple):
+class TermArrays(NamedTuple):
     """Memory layout of the columns, (ny,), and maps, (ny, nx), of a role on the device of a kernel.
 
     device : device of the records; pitch : row pitch, for `WHERE`; at_faces : whether forces act at the low faces of
@@ -100,11 +100,11 @@ class _Reading(NamedTuple):
     known: dict[Any, int]  # index of arguments that several quantities share
     records: Records
     kind: Any
-    places: Places
+    arrays: TermArrays
     grid: Grid
     blend: Blend | None
 
-    def place(self, key: Any, *values: Any) -> int:
+    def index_of(self, key: Any, *values: Any) -> int:
         """Return the index of the first of some arguments, which are added once per key."""
         if key not in self.known:
             self.known[key] = len(self.arguments)
@@ -112,33 +112,34 @@ class _Reading(NamedTuple):
         return self.known[key]
 
 
-def bind(terms: Terms, wanted: Mapping[str, str], values: Any, first: int, kind: Any, places: Places) -> Bound:
+def bind(terms: Terms, roles: Mapping[str, str], values: Any, first: int, kind: Any, term_arrays: TermArrays) -> Bound:
     """Return the arguments and switches of a kernel.
 
     Parameters
     ----------
     terms : Terms
-    wanted : mapping
+    roles : mapping
         Role of each switch of the kernel: ``{"WATER": "water", "FORCE_X": "x", "FORCE_Y": "y"}``.
     values : (rows, slots) device array
         Values of the series, double. The series of `terms` start at slot `first`.
     first : int
     kind : type
         Floating-point type of the run.
-    places : Places
+    term_arrays : TermArrays
     """
-    records = Records(places.device, kind)
-    blend = Blend(terms, wanted.values(), values, first, records) if places.blended and terms.fields else None
-    reading = _Reading([values, np.int64(first)], [], {}, records, kind, places, terms.grid, blend)
-    switches: dict[str, Any] = {"TERMS": any(getattr(terms, role) for role in wanted.values())}
-    for name, role in wanted.items():
+    records = Records(term_arrays.device, kind)
+    blend = Blend(terms, roles.values(), values, first, records) if term_arrays.blended and terms.fields else None
+    reading = _Reading([values, np.int64(first)], [], {}, records, kind, term_arrays, terms.grid, blend)
+    switches: dict[str, Any] = {"TERMS": any(getattr(terms, role) for role in roles.values())}
+    for name, role in roles.items():
         assert role in ROLES
-        parts = getattr(terms, role)
-        sums = [_sum_of(part, terms, role, reading) for part in parts]
+        contributions = getattr(terms, role)
+        sums = [_sum_of(contribution, terms, role, reading) for contribution in contributions]
         if sums:
-            moving = not records.in_maps and any(isinstance(one, Moving) for part in parts for one in part.quantities)
-            pitch = reading.place("pitch", np.uint32(places.pitch)) if moving else None
-            switches[name] = _composed(ARGUMENTS[name], parts, sums, pitch)
+            quantities = [one for contribution in contributions for one in contribution.quantities]
+            reads_nodes = not records.in_maps and any(isinstance(one, RecordQuantity) for one in quantities)
+            pitch = reading.index_of("pitch", np.uint32(term_arrays.pitch)) if reads_nodes else None
+            switches[name] = _composed(ARGUMENTS[name], contributions, sums, pitch)
     if reading.slots:
         factors = ", ".join(f"real(values[row, first + {slot}])" for slot in reading.slots)
         text = f"def term_factors(terms, row):\n    values, first = terms[0], terms[1]\n    return ({factors},)\n"
@@ -146,11 +147,11 @@ def bind(terms: Terms, wanted: Mapping[str, str], values: Any, first: int, kind:
     return Bound(tuple(reading.arguments), switches, records, blend)
 
 
-def _sum_of(part: Part, terms: Terms, role: str, reading: _Reading) -> str:
-    """Return the source code of the call of a part; its arguments and slots are added to `reading`."""
-    arguments, places, readings = reading.arguments, reading.places, []
-    for quantity in part.quantities:
-        if reading.blend is not None and isinstance(quantity, Moving):
+def _sum_of(contribution: Contribution, terms: Terms, role: str, reading: _Reading) -> str:
+    """Return the source code of the call of a contribution; its arguments and slots are added to `reading`."""
+    arguments, term_arrays, readings = reading.arguments, reading.arrays, []
+    for quantity in contribution.quantities:
+        if reading.blend is not None and isinstance(quantity, RecordQuantity):
             readings.append(_of_table(quantity, reading, reading.blend))
             continue
         slot, factor = terms.slot(role, quantity), ""
@@ -158,67 +159,67 @@ def _sum_of(part: Part, terms: Terms, role: str, reading: _Reading) -> str:
             if slot not in reading.slots:
                 reading.slots.append(slot)
             factor = f"factors[{reading.slots.index(slot)}]"
-        if isinstance(quantity, Moving):
+        if isinstance(quantity, RecordQuantity):
             readings.append(f"{factor} * {_of_record(quantity, role, reading)}")
             continue
         values = quantity.values * (quantity.series.values[0] if slot is None else 1.0)
         if values.ndim == 0 and values == 1.0 and factor:
             readings.append(factor)
             continue
-        place = {0: f"terms[{len(arguments)}]", 1: f"terms[{len(arguments)}][row]"}
-        text = place.get(values.ndim, f"MAP_AT(terms[{len(arguments)}], at)")
+        reads = {0: f"terms[{len(arguments)}]", 1: f"terms[{len(arguments)}][row]"}
+        text = reads.get(values.ndim, f"MAP_AT(terms[{len(arguments)}], index)")
         readings.append(f"{factor} * {text}" if factor else text)
         if values.ndim == 0:
             arguments.append(reading.kind(values))
         else:
-            arguments.append((places.column if values.ndim == 1 else places.map)(role, values))
+            arguments.append((term_arrays.column if values.ndim == 1 else term_arrays.map)(role, values))
     state = "" if role == "water" else f"{STATE}, "
-    return f"{part.cell.name}({state}{', '.join(readings)})"
+    return f"{contribution.cell.name}({state}{', '.join(readings)})"
 
 
-def _of_table(quantity: Moving, reading: _Reading, blend: Blend) -> str:
+def _of_table(quantity: RecordQuantity, reading: _Reading, blend: Blend) -> str:
     """Return the source code that reads the time-interpolated table; the even record includes the odd one."""
     if quantity.slot == 1:
         return "real(0.0)"
-    table, plane = blend.place(quantity)
+    table, plane = blend.table_and_plane(quantity)
     step, nodes = 1.0 / table.nodes.step_y, table.nodes
-    array = reading.place(("table", id(table.array)), table.array)
+    array = reading.index_of(("table", id(table.array)), table.array)
     numbers = step, (table.first_row + 0.5) * step - table.low
-    first = reading.place(("rows", nodes, *numbers), *map(reading.kind, numbers))
-    given = f"terms[{array}], {plane}, {', '.join(WHERE_IS)}, terms[{first}], terms[{first + 1}]"
-    return f"{OF_TABLE[quantity.way].name}({given})"
+    first = reading.index_of(("rows", nodes, *numbers), *map(reading.kind, numbers))
+    read = f"terms[{array}], {plane}, {', '.join(WHERE_IS)}, terms[{first}], terms[{first + 1}]"
+    return f"{OF_TABLE[quantity.way].name}({read})"
 
 
-def _of_record(quantity: Moving, role: str, reading: _Reading) -> str:
+def _of_record(quantity: RecordQuantity, role: str, reading: _Reading) -> str:
     """Return the source code that reads a record from its map or between its nodes."""
-    nodes, kind, places, way = quantity.field.nodes, reading.kind, reading.places, quantity.way
+    nodes, kind, term_arrays, way = quantity.field.nodes, reading.kind, reading.arrays, quantity.way
     if reading.records.in_maps:
-        array = reading.records.map(quantity, reading.grid, role, places.map, places.at_faces)
-        return f"MAP_AT(terms[{reading.place(('map', id(array)), array)}], at)"
-    array, at_face = reading.records.nodes(quantity), places.at_faces and role in ("x", "y")
-    record = reading.place(("record", id(array)), array)
+        array = reading.records.map(quantity, reading.grid, role, term_arrays.map, term_arrays.at_faces)
+        return f"MAP_AT(terms[{reading.index_of(('map', id(array)), array)}], index)"
+    array, at_face = reading.records.nodes(quantity), term_arrays.at_faces and role in ("x", "y")
+    record = reading.index_of(("record", id(array)), array)
     shifts = (0.5,) if not at_face else (0.0,) if way == "value" else (-0.25, 0.25)  # slope at a face: both sides
-    found = []
+    readings = []
     for shift in shifts:
         y, x = (shift if role == "y" else 0.5), (shift if role == "x" else 0.5)
         y, x = (quantity.first_row + y) / nodes.step_y, x / nodes.step_x
         numbers = (1.0 / nodes.step_y, y, 1.0 / nodes.step_x, x)
-        first = reading.place(("nodes", *numbers), *map(kind, numbers))
-        given = [f"terms[{record}]", *WHERE_IS, *(f"terms[{first + n}]" for n in range(4))]
+        first = reading.index_of(("nodes", *numbers), *map(kind, numbers))
+        read = [f"terms[{record}]", *WHERE_IS, *(f"terms[{first + n}]" for n in range(4))]
         if way != "value":
             size = reading.grid.dx * nodes.step_x if way == "x" else reading.grid.dy * nodes.step_y
             scale = quantity.scale / (size * len(shifts))
-            given.append(f"terms[{reading.place(('scale', scale), kind(scale))}]")
-        found.append(f"{READERS[way].name}({', '.join(given)})")
-    return found[0] if len(found) == 1 else f"({' + '.join(found)})"
+            read.append(f"terms[{reading.index_of(('scale', scale), kind(scale))}]")
+        readings.append(f"{READERS[way].name}({', '.join(read)})")
+    return readings[0] if len(readings) == 1 else f"({' + '.join(readings)})"
 
 
-def _composed(arguments: str, parts: tuple[Part, ...], sums: list[str], pitch: int | None) -> Cell:
+def _composed(arguments: str, contributions: tuple[Contribution, ...], sums: list[str], pitch: int | None) -> Cell:
     total = arguments.split(",")[0]
     lines = [f"    {total} = {total} + {one}\n" for one in sums]
     if pitch is not None:
-        lines.insert(0, f"    {', '.join(WHERE_IS)} = WHERE(row, at, terms[{pitch}])\n")
-    text = f"def composed({arguments}, forcing, row, at):\n    terms, factors = forcing\n{''.join(lines)}"
+        lines.insert(0, f"    {', '.join(WHERE_IS)} = WHERE(row, index, terms[{pitch}])\n")
+    text = f"def composed({arguments}, forcing, row, index):\n    terms, factors = forcing\n{''.join(lines)}"
     readers = {one.name: one for one in (*READERS.values(), *OF_TABLE.values())}
-    scope = {part.cell.name: part.cell for part in parts} | readers
+    scope = {contribution.cell.name: contribution.cell for contribution in contributions} | readers
     return written(f"{text}    return {total}\n", {**scope, "MAP_AT": MAP_AT, "WHERE": WHERE, "real": real})

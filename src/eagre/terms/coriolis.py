@@ -77,7 +77,7 @@ class Coriolis(Term):
         check_plausible("coriolis", f, "f")
         return (Quantity.of(f if along == "x" else -f),)
 
-    def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
+    def for_ensemble(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
         if self.beta != 0.0:
-            self.refuse_members("the Coriolis parameter of a beta plane would vary from member to member")
+            self.reject_ensemble("the Coriolis parameter of a beta plane would vary from member to member")
         return self

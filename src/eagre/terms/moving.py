@@ -17,20 +17,20 @@ from eagre.terms.base import Quantity
 
 
 @cell
-def row_and_column(row, at, pitch):
-    """Row and column of the cell at `at` = (j, i)."""
-    return row, at[1]
+def row_and_column(row, index, pitch):
+    """Row and column of the cell at `index` = (j, i)."""
+    return row, index[1]
 
 
 WHERE = switch("WHERE", row_and_column)
-"""WHERE(row, at, pitch): row and column of the cell, from the index `at` of `MAP_AT` of the kernel."""
+"""WHERE(row, index, pitch): row and column of the cell, from the `index` that `MAP_AT` of the kernel takes."""
 
 
 @cell
-def node_below(place, nodes):
+def node_below(coordinate, nodes):
     """Index of the node at or before a coordinate among `nodes` nodes, at most the second to last."""
     last = np.int32(nodes - 2)  # 32 bits: vector units convert and compare 32-bit integers
-    return np.uint32(min(max(np.int32(place), np.int32(0)), last))
+    return np.uint32(min(max(np.int32(coordinate), np.int32(0)), last))
 
 
 @cell
@@ -70,7 +70,7 @@ READERS = {"value": node_value, "x": node_slope_x, "y": node_slope_y}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Moving(Quantity):
+class RecordQuantity(Quantity):
     """Record of a field times the factor of its slot, or its slope along "x" or "y" times `scale`.
 
     `values` is an upper bound of the field, because its records are not known yet.
@@ -83,16 +83,18 @@ class Moving(Quantity):
     first_row: int = 0
 
     @classmethod
-    def pair(cls, field: TimeVaryingField, way: str = "value", scale: float = 1.0) -> tuple[Moving, Moving]:
+    def pair(
+        cls, field: TimeVaryingField, way: str = "value", scale: float = 1.0
+    ) -> tuple[RecordQuantity, RecordQuantity]:
         """Return the two records in use; their sum is the interpolated field."""
         bound = np.array(field.most * abs(scale))
         even, odd = (
-            cls(values=bound, series=hat, field=field, slot=slot, way=way, scale=scale)
-            for slot, hat in enumerate(field.instants.hats)
+            cls(values=bound, series=factor, field=field, slot=slot, way=way, scale=scale)
+            for slot, factor in enumerate(field.instants.hats)
         )
         return even, odd
 
-    def rows(self, low: int, high: int) -> Moving:
+    def rows(self, low: int, high: int) -> RecordQuantity:
         return replace(self, first_row=self.first_row + low)
 
     def map(self, grid: Grid, at_faces: str = "") -> np.ndarray:
@@ -140,21 +142,21 @@ class Moving(Quantity):
         m, b = nodes.locate(0, self.first_row + 0.5, grid.ny)
         n, a = nodes.locate(1, 0.5, grid.nx)
         if where is None:
-            counts = np.outer(_gathered(np.ones(grid.ny), m, b), _gathered(np.ones(grid.nx), n, a))
+            counts = np.outer(_weight_sums(np.ones(grid.ny), m, b), _weight_sums(np.ones(grid.nx), n, a))
         else:
-            counts = _gathered(_gathered(where.astype(np.float64), n, a).T, m, b).T
+            counts = _weight_sums(_weight_sums(where.astype(np.float64), n, a).T, m, b).T
         first = int(m[0])
         return float((counts * record[first : first + len(counts)]).sum())
 
 
-def _gathered(values: np.ndarray, node: np.ndarray, part: np.ndarray) -> np.ndarray:
+def _weight_sums(values: np.ndarray, node: np.ndarray, fraction: np.ndarray) -> np.ndarray:
     """Sum the weights of each node over values at cells, along the last axis, from the first node to the last."""
     starts = np.flatnonzero(np.diff(node, prepend=node[0] - 1))
-    low, high = (np.add.reduceat(values * share, starts, axis=-1) for share in (1.0 - part, part))
-    found = np.zeros((*values.shape[:-1], starts.size + 1))
-    found[..., :-1] += low
-    found[..., 1:] += high
-    return found
+    low, high = (np.add.reduceat(values * weight, starts, axis=-1) for weight in (1.0 - fraction, fraction))
+    sums = np.zeros((*values.shape[:-1], starts.size + 1))
+    sums[..., :-1] += low
+    sums[..., 1:] += high
+    return sums
 
 
 def checked_field(field: Any, grid: Grid, name: str) -> TimeVaryingField:
@@ -195,36 +197,41 @@ class Records:
         """True if records are stored as maps."""
         return self.device is not None and self.device.kind == "cpu"
 
-    def nodes(self, quantity: Moving) -> Any:
+    def nodes(self, quantity: RecordQuantity) -> Any:
         """Return the device array of the record of a quantity on its nodes, shared by all quantities that read it."""
         field, slot = quantity.field, quantity.slot
         return self._array((id(field), slot), quantity, lambda: field.in_use(slot).astype(self.kind))
 
     def map(
-        self, quantity: Moving, grid: Grid, role: str, laid_out: Callable[[str, np.ndarray], Any], at_faces: bool
+        self,
+        quantity: RecordQuantity,
+        grid: Grid,
+        role: str,
+        laid_out: Callable[[str, np.ndarray], Any],
+        at_faces: bool,
     ) -> Any:
         """Return the array of a quantity as a map; laid_out : creates the map for a role."""
-        place = role if at_faces and role != "water" else ""
-        key = id(quantity.field), quantity.slot, quantity.way, place if at_faces else "centre"
-        return self._array(key, quantity, lambda: laid_out(role, quantity.map(grid, place)))
+        faces = role if at_faces and role != "water" else ""
+        key = id(quantity.field), quantity.slot, quantity.way, faces if at_faces else "centre"
+        return self._array(key, quantity, lambda: laid_out(role, quantity.map(grid, faces)))
 
-    def _array(self, key: Any, quantity: Moving, made: Callable[[], np.ndarray]) -> Any:
+    def _array(self, key: Any, quantity: RecordQuantity, values: Callable[[], np.ndarray]) -> Any:
         if key not in self._arrays:
             assert self.device is not None, "terms that move need places on a device"
-            self._arrays[key] = quantity.field, quantity.slot, self.device.array(made()), made
+            self._arrays[key] = quantity.field, quantity.slot, self.device.array(values()), values
             self._held[key] = quantity.field.used[quantity.slot]
         return self._arrays[key][2]
 
     def load(self) -> None:
         """Copy the records in use to the device arrays."""
-        for key, (field, slot, array, made) in self._arrays.items():
+        for key, (field, slot, array, values) in self._arrays.items():
             if self._held[key] != field.used[slot]:
                 assert self.device is not None
-                self.device.fill(array, made())
+                self.device.fill(array, values())
                 self._held[key] = field.used[slot]
 
 
 def fields_of(quantities: Sequence[Quantity]) -> list[TimeVaryingField]:
     """Return the fields of quantities, each once."""
-    found = {id(one.field): one.field for one in quantities if isinstance(one, Moving)}
-    return list(found.values())
+    time_varying = {id(one.field): one.field for one in quantities if isinstance(one, RecordQuantity)}
+    return list(time_varying.values())

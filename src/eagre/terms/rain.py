@@ -43,9 +43,9 @@ class Rain(Term):
         return (Quantity.of(pattern, checked_rain(self.rate, pattern)),)
 
 
-def checked_rain(given: float | Series, pattern: np.ndarray) -> Series:
+def checked_rain(rainfall: float | Series, pattern: np.ndarray) -> Series:
     """Return the rainfall rate as a series, m s-1, checked together with its pattern."""
-    rate = Series.of(given, "rain")
+    rate = Series.of(rainfall, "rain")
     if (pattern < 0).any():
         raise InputError(
             f"a factor of {pattern.min():g}", allowed="factors >= 0", problem="The rain pattern has negative values."

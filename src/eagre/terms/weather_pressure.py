@@ -13,13 +13,13 @@ from eagre.constants import WATER_DENSITY
 from eagre.grid import Grid
 from eagre.moving import TimeVaryingField
 from eagre.terms.base import Quantity, Term
-from eagre.terms.moving import Moving, checked_field
+from eagre.terms.moving import RecordQuantity, checked_field
 
 
 @cell
-def weather_pressure(h, along, across, before, after):
+def weather_pressure(h, along, across, even, odd):
     """Force on the unit discharge, m2 s-2: -h/rho dp/ds along the line; see `atmospheric_pressure`."""
-    return h * (before + after)
+    return h * (even + odd)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class WeatherPressure(Term):
     force_cell: ClassVar[Cell | None] = weather_pressure
 
     def force(self, along: str, grid: Grid) -> tuple[Quantity, ...]:
-        return Moving.pair(checked_field(self.pressure, grid, "pressure"), along, -1.0 / WATER_DENSITY)
+        return RecordQuantity.pair(checked_field(self.pressure, grid, "pressure"), along, -1.0 / WATER_DENSITY)
 
-    def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
-        self.refuse_members("its field would extend over all stacked members")
+    def for_ensemble(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
+        self.reject_ensemble("its field would extend over all stacked members")

@@ -12,13 +12,13 @@ from eagre.backend.cells import Cell, cell
 from eagre.grid import Grid
 from eagre.moving import TimeVaryingField
 from eagre.terms.base import Quantity, Term
-from eagre.terms.moving import Moving, checked_field
+from eagre.terms.moving import RecordQuantity, checked_field
 
 
 @cell
-def weather_rain(before, after):
+def weather_rain(even, odd):
     """Rain on a cell, m s-1: sum of the weighted values of two records. Rain adds no momentum."""
-    return before + after
+    return even + odd
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class WeatherRain(Term):
     water_cell: ClassVar[Cell | None] = weather_rain
 
     def water(self, grid: Grid) -> tuple[Quantity, ...]:
-        return Moving.pair(checked_field(self.rate, grid, "rain"))
+        return RecordQuantity.pair(checked_field(self.rate, grid, "rain"))
 
-    def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
-        self.refuse_members("its field would extend over all stacked members")
+    def for_ensemble(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
+        self.reject_ensemble("its field would extend over all stacked members")

@@ -15,12 +15,12 @@ from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.moving import TimeVaryingField
 from eagre.terms.base import Quantity, Term
-from eagre.terms.moving import Moving, checked_field
+from eagre.terms.moving import RecordQuantity, checked_field
 
 AIR_DENSITY = 1.225
 """Density of the standard atmosphere at 15 degrees Celsius, kg m-3."""
 
-LARGEST_DRAG = 2.5e-3
+MAX_DRAG = 2.5e-3
 """Upper limit of the drag coefficient; it does not increase above about 33 m/s.
 
 M. D. Powell, P. J. Vickery and T. A. Reinhold, Nature 422, 279-283 (2003), doi:10.1038/nature01481.
@@ -32,7 +32,7 @@ class DragLaw(NamedTuple):
 
     intercept: float
     slope: float  # s m-1
-    least: float = 0.0
+    minimum: float = 0.0
 
 
 LAWS = {
@@ -74,7 +74,7 @@ def law_of(drag: str | float, largest_drag: float) -> tuple[float, float, float,
             problem="The upper limit of the drag coefficient is out of range.",
         )  # fmt: skip
     law = LAWS[drag]
-    return law.intercept, law.slope, law.least, largest_drag
+    return law.intercept, law.slope, law.minimum, largest_drag
 
 
 def check_air_density(density: float) -> None:
@@ -87,14 +87,14 @@ def check_air_density(density: float) -> None:
 
 
 @cell
-def weather_wind(h, along, across, own, own_after, other, other_after, intercept, slope, least, most):
+def weather_wind(h, along, across, u_even, u_odd, v_even, v_odd, intercept, slope, minimum, maximum):
     """Force on the unit discharge, m2 s-2: C_d U u rho_a / rho, u the wind component along the line, U the wind speed.
 
     The coefficients are those of `DragLaw` times rho_a / rho.
     """
-    u, v = own + own_after, other + other_after
+    u, v = u_even + u_odd, v_even + v_odd
     speed = math.sqrt(u * u + v * v)
-    return min(most, max(least, intercept + slope * speed)) * speed * u
+    return min(maximum, max(minimum, intercept + slope * speed)) * speed * u
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +116,7 @@ class WeatherWind(Term):
     x: TimeVaryingField
     y: TimeVaryingField
     drag: str | float = "large-pond"
-    largest_drag: float = LARGEST_DRAG
+    largest_drag: float = MAX_DRAG
     air_density: float = AIR_DENSITY
 
     force_cell: ClassVar[Cell | None] = weather_wind
@@ -127,11 +127,12 @@ class WeatherWind(Term):
         return law_of(self.drag, self.largest_drag)
 
     def force(self, along: str, grid: Grid) -> tuple[Quantity, ...]:
-        x, y = (Moving.pair(checked_field(one, grid, name)) for one, name in ((self.x, "wind_x"), (self.y, "wind_y")))
+        components = ((self.x, "wind_x"), (self.y, "wind_y"))
+        x, y = (RecordQuantity.pair(checked_field(one, grid, name)) for one, name in components)
         check_air_density(self.air_density)
         ratio = self.air_density / WATER_DENSITY
         winds = (*x, *y) if along == "x" else (*y, *x)
         return *winds, *(Quantity.of(ratio * number) for number in self.law)
 
-    def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
-        self.refuse_members("its field would extend over all stacked members")
+    def for_ensemble(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
+        self.reject_ensemble("its field would extend over all stacked members")

@@ -15,7 +15,7 @@ from eagre.series import Series
 from eagre.terms.base import Quantity, Term, checked_map
 from eagre.terms.rain import checked_rain, rain
 
-MOST = 24  # maximum number of time-varying rates: kernels take one map per rate, and 4 KiB of arguments in total
+MAX_RATES = 24  # maximum number of time-varying rates: kernels take one map per rate, and 4 KiB of arguments in total
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,22 +51,22 @@ class ZoneRain(Term):
                 problem="The rain patterns do not fit the rates and the grid.",
             )  # fmt: skip
         same, in_time = np.zeros(grid.shape), {}
-        for rate, given in zip(self.rates, patterns, strict=True):
-            share = checked_map(given, grid, "rain")
-            series = checked_rain(rate, share)
+        for rate, factors in zip(self.rates, patterns, strict=True):
+            pattern = checked_map(factors, grid, "rain")
+            series = checked_rain(rate, pattern)
             if series.is_constant:
-                same += series.values[0] * share
+                same += series.values[0] * pattern
             else:
                 of = id(rate)
-                in_time[of] = series, share + in_time[of][1] if of in in_time else share
-        if len(in_time) > MOST:
+                in_time[of] = series, pattern + in_time[of][1] if of in in_time else pattern
+        if len(in_time) > MAX_RATES:
             raise InputError(
-                f"{len(in_time)} time-varying rain rates", allowed=f"at most {MOST}",
+                f"{len(in_time)} time-varying rain rates", allowed=f"at most {MAX_RATES}",
                 fix="zones that share a series, or [sources.weather]",
                 problem="The rain has too many time-varying rates.",
             )  # fmt: skip
-        found = [Quantity.of(share, series) for series, share in in_time.values()]
-        return (Quantity.of(same), *found)
+        quantities = [Quantity.of(pattern, series) for series, pattern in in_time.values()]
+        return (Quantity.of(same), *quantities)
 
-    def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
+    def for_ensemble(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
         return replace(self, patterns=np.stack([stacked(one) for one in np.asarray(self.patterns)]))

@@ -13,7 +13,7 @@ def channel_wave(
     """theta', K, of linear Boussinesq waves of the first mode in a periodic channel, (nz, 1, nx).
 
     They begin as ``0.01 sin(pi z / height) / (1 + ((x - length / 3) / 5000)^2)`` and turn with
-    ``omega^2 = N^2 k^2 / (k^2 + (pi / height)^2)`` while the wind carries them.
+    ``omega^2 = N^2 k^2 / (k^2 + (pi / height)^2)`` and are advected by the wind.
 
     Parameters
     ----------
@@ -34,8 +34,8 @@ def channel_wave(
     k = 2.0 * np.pi * np.fft.rfftfreq(x.size, length / x.size)
     start = 0.01 / (1.0 + ((x - length / 3.0) / 5000.0) ** 2)
     omega = frequency * k / np.hypot(k, np.pi / height)
-    moved = np.fft.irfft(np.fft.rfft(start) * np.cos(omega * t) * np.exp(-1j * k * wind * t), x.size)
-    return np.sin(np.pi * z / height)[:, None, None] * moved
+    shifted = np.fft.irfft(np.fft.rfft(start) * np.cos(omega * t) * np.exp(-1j * k * wind * t), x.size)
+    return np.sin(np.pi * z / height)[:, None, None] * shifted
 
 
 class LongWave:
@@ -67,14 +67,14 @@ class LongWave:
         free = np.abs(scorer**2 - self._wave**2) ** 0.5
         self._up = np.where(self._wave < scorer, 1j * free, -free)  # their energy goes up, or they fade
         self._lowest = ground.min()
-        place: Array = np.exp(1j * np.outer(period * np.arange(count) / count, self._wave) + self._rise(ground))
-        found = np.linalg.lstsq(np.hstack([np.real(place), -np.imag(place[:, 1:])]), ground, rcond=None)[0]
-        self._size = found[:modes] + 1j * np.append(0.0, found[modes:])
+        waves: Array = np.exp(1j * np.outer(period * np.arange(count) / count, self._wave) + self._rise(ground))
+        solution = np.linalg.lstsq(np.hstack([np.real(waves), -np.imag(waves[:, 1:])]), ground, rcond=None)[0]
+        self._size = solution[:modes] + 1j * np.append(0.0, solution[modes:])
 
     def _rise(self, z: Array) -> Array:
         return np.multiply.outer(np.asarray(z, float) - self._lowest, self._up)
 
     def displacement(self, x: Array, z: Array) -> tuple[Array, Array, Array]:
         """Delta, m, and its derivatives along x and z at points; x from the ground's first, arrays of one shape."""
-        place = self._size * np.exp(1j * np.multiply.outer(x, self._wave) + self._rise(z))
-        return place.sum(-1).real, (place * 1j * self._wave).sum(-1).real, (place * self._up).sum(-1).real
+        terms = self._size * np.exp(1j * np.multiply.outer(x, self._wave) + self._rise(z))
+        return terms.sum(-1).real, (terms * 1j * self._wave).sum(-1).real, (terms * self._up).sum(-1).real

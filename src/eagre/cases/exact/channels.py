@@ -44,9 +44,9 @@ class SteadyChannel:
     depth, depth_slope : callables
         h(x), m, and its derivative.
     supercritical_end : bool
-        True if the flow leaves faster than its waves, so that nothing is prescribed there.
+        True if the outflow is supercritical, so that nothing is prescribed there.
     supercritical_start : bool
-        True if it enters faster than its waves, so that discharge and depth are prescribed there.
+        True if the inflow is supercritical, so that discharge and depth are prescribed there.
     jump : float, m
         Where depth and slope of the bed are not continuous; infinity for nowhere.
     """
@@ -68,14 +68,14 @@ class SteadyChannel:
 
     def bed(self, x: np.ndarray, gravity: float = GRAVITY) -> np.ndarray:
         """Bed elevation at increasing x, (n,), m, with B(length) = 0, by Gauss quadrature between the points."""
-        wanted = np.asarray(x, float)
-        inside = [self.jump] if wanted.size and wanted[0] < self.jump < self.length else []
-        ends = np.unique(np.concatenate([wanted, inside, [self.length]]))
+        nodes = np.asarray(x, float)
+        inside = [self.jump] if nodes.size and nodes[0] < self.jump < self.length else []
+        ends = np.unique(np.concatenate([nodes, inside, [self.length]]))
         points, weights = np.polynomial.legendre.leggauss(8)
-        half, middle = 0.5 * np.diff(ends), 0.5 * (ends[1:] + ends[:-1])
-        rise = half * (self.bed_slope(middle[:, None] + half[:, None] * points, gravity) @ weights)
+        half, midpoints = 0.5 * np.diff(ends), 0.5 * (ends[1:] + ends[:-1])
+        rise = half * (self.bed_slope(midpoints[:, None] + half[:, None] * points, gravity) @ weights)
         heights = np.append(-np.cumsum(rise[::-1])[::-1], 0.0)
-        return heights[np.searchsorted(ends, wanted)]
+        return heights[np.searchsorted(ends, nodes)]
 
 
 def subcritical_channel(gravity: float = GRAVITY) -> SteadyChannel:
@@ -147,7 +147,7 @@ def jump_channel(gravity: float = GRAVITY) -> SteadyChannel:
     base = (4.0 / gravity) ** (1.0 / 3.0)
     terms = ((-0.348427, -20.0), (0.552264, -40.0), (-0.55558, -60.0), (0.8 * math.exp(-0.5), 1.0))
 
-    def behind(x: np.ndarray, order: int) -> np.ndarray:
+    def downstream(x: np.ndarray, order: int) -> np.ndarray:
         s = np.maximum(x / 1000.0 - 0.5, 0.0)
         return sum((a * (k / 1000.0) ** order * np.exp(k * s) for a, k in terms), np.zeros_like(s))
 
@@ -156,8 +156,8 @@ def jump_channel(gravity: float = GRAVITY) -> SteadyChannel:
         1000.0,
         2.0,
         0.0218,
-        lambda x: base * np.where(x <= 500.0, 0.9 - np.exp(-x / 250.0) / 6.0, 1.0 + behind(x, 0)),
-        lambda x: base * np.where(x <= 500.0, np.exp(-x / 250.0) / 1500.0, behind(x, 1)),
+        lambda x: base * np.where(x <= 500.0, 0.9 - np.exp(-x / 250.0) / 6.0, 1.0 + downstream(x, 0)),
+        lambda x: base * np.where(x <= 500.0, np.exp(-x / 250.0) / 1500.0, downstream(x, 1)),
         supercritical_start=True,
         jump=500.0,
     )

@@ -61,5 +61,5 @@ def stoker(x: np.ndarray, t: float, high: float, low: float, gravity: float = GR
     fan = np.clip(s, -c_1, u_m - c_m)
     h = (2.0 * c_1 - fan) ** 2 / (9.0 * gravity)
     u = 2.0 / 3.0 * (c_1 + fan)
-    ahead = s >= bore
-    return np.where(ahead, low, h), np.where(ahead, 0.0, u)
+    undisturbed = s >= bore
+    return np.where(undisturbed, low, h), np.where(undisturbed, 0.0, u)

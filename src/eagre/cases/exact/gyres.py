@@ -15,7 +15,7 @@ def munk_profile(x: np.ndarray, alpha: float, beta: float, viscosity: float) -> 
     constant = alpha / (16.0 * viscosity)
     # Scaled so that each exponential is at most 1 within the basin.
     shift = np.where(roots.real > 0.0, np.pi, 0.0)
-    rows = [roots**power * np.exp(roots * (at - shift)) for at in (0.0, np.pi) for power in (0, 2)]
+    rows = [roots**power * np.exp(roots * (end - shift)) for end in (0.0, np.pi) for power in (0, 2)]
     weights = np.linalg.solve(np.array(rows), np.array([-constant, 0.0, -constant, 0.0]))
     return (np.exp(roots * (x[:, None] - shift)) @ weights).real + constant
 
@@ -39,7 +39,7 @@ def stommel_profile(x: np.ndarray, alpha: float, beta: float, friction: float) -
     roots = np.roots([friction, beta, -4.0 * friction])
     constant = alpha / (4.0 * friction)
     shift = np.where(roots > 0.0, np.pi, 0.0)
-    rows = np.array([np.exp(roots * (at - shift)) for at in (0.0, np.pi)])
+    rows = np.array([np.exp(roots * (end - shift)) for end in (0.0, np.pi)])
     weights = np.linalg.solve(rows, [-constant, -constant])
     return np.exp(roots * (x[:, None] - shift)) @ weights + constant
 

@@ -63,8 +63,8 @@ def vortex(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A vortex about (0, 0) in cyclostrophic balance, g dh/dr = Omega^2 r.
 
-    Omega = strength (1 + cos(wavenumber r)) for wavenumber r <= pi, else 0, s-1; it is carried along
-    unchanged by the uniform velocity `wind`, m s-1: evaluate it at (x - U t, y - V t).
+    Omega = strength (1 + cos(wavenumber r)) for wavenumber r <= pi, else 0, s-1; the uniform
+    velocity `wind`, m s-1, advects the vortex unchanged: evaluate the result at (x - U t, y - V t).
     h = depth + (strength / wavenumber)^2 / g (H(wavenumber r) - H(pi)) with
     H(s) = 2 cos s + 2 s sin s + cos(2 s) / 8 + s sin(2 s) / 4 + 3 s^2 / 4.
     """

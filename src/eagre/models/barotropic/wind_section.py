@@ -19,7 +19,7 @@ from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.plausible import check_plausible
 from eagre.series import Series
-from eagre.terms.weather_wind import AIR_DENSITY, LARGEST_DRAG
+from eagre.terms.weather_wind import AIR_DENSITY, MAX_DRAG
 
 if TYPE_CHECKING:
     from eagre.moving import TimeVaryingField
@@ -54,7 +54,7 @@ class WindWeatherSection(Section):
         examples=["EPSG:4326"],
     )
     drag: Drag = "large-pond"
-    largest_drag: LargestDrag = LARGEST_DRAG
+    largest_drag: LargestDrag = MAX_DRAG
     air_density: AirDensity = AIR_DENSITY
 
     def stresses(self, grid: Grid, start_date: datetime | None) -> tuple[TimeVaryingField, TimeVaryingField]:

@@ -23,7 +23,7 @@ from eagre.backend.device import Device, Launch
 from eagre.boundaries.sides import SIDES, FaceRange
 from eagre.grid import Grid
 from eagre.stepping.clock import STEPS, open_gate
-from eagre.terms.collect import Part, Terms
+from eagre.terms.collect import Contribution, Terms
 
 REACH = 4  # distance in cells within which a live cell activates a tile; minimum size of all tiles except the last
 # Bits of a tile: live cells inside, and within REACH of each of its sides.
@@ -299,7 +299,7 @@ def live_fraction(depth: np.ndarray, grid: Grid, terms: Terms, faced: Sequence[F
     return float(((depth > 0.0) | always_live(grid, terms, faced)).mean())
 
 
-def _brings(term: Part, grid: Grid) -> np.ndarray:
+def _brings(term: Contribution, grid: Grid) -> np.ndarray:
     """Return where a term can add water: where a quantity is nonzero, or everywhere if the term needs no quantity."""
     if term.cell(*[0.0] * len(term.quantities)) != 0.0:
         return np.ones(grid.shape, bool)

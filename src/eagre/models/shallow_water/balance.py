@@ -22,7 +22,7 @@ from eagre.models.shallow_water.reference import water_flux
 from eagre.stepping.clock import DOUBLE, SPLIT, T, open_gate
 from eagre.stepping.substeps import across_of, stage_of
 from eagre.terms.collect import Terms
-from eagre.terms.moving import Moving
+from eagre.terms.moving import RecordQuantity
 
 SUM, RATE, SUM_END = 0, 1, 2
 RATE_2 = 3  # column of the rate of the second stage in the tile kernels; otherwise 0
@@ -109,7 +109,7 @@ def budget_launches(
     return [Launch(device.program(balance_cuda, precision, switches), arguments, blocks, (threads,), early=True)]
 
 
-class CrossSectionBook(lines.CrossSectionBook):
+class CrossSectionVolumes(lines.CrossSectionVolumes):
     """Volumes through the faces of the cross-sections of a run; the columns are those of `Balance`."""
 
     def __init__(self, cross_sections: lines.CrossSections | None, device: Device) -> None:
@@ -123,25 +123,25 @@ class CrossSectionBook(lines.CrossSectionBook):
         """See `Balance.launches`."""
         if not len(self.table):
             return []
-        return budget_launches(self.device, precision, (q, q_stage), self.faces, self.book, *common, **switches)
+        return budget_launches(self.device, precision, (q, q_stage), self.faces, self.sums, *common, **switches)
 
     def begin(self, time: float) -> None:
         """Reset the volumes at `time`, s."""
-        rows = np.zeros(self.book.shape)
+        rows = np.zeros(self.sums.shape)
         rows[:, SUM_END] = time
-        self.device.fill(self.book, rows)
+        self.device.fill(self.sums, rows)
 
     def resume(self, state: Mapping[str, np.ndarray], time: float) -> None:
         """Restore the volumes of a state at `time`, s, or reset them if the state has other cross-sections."""
         if self.goes_on(state):
-            self.device.fill(self.book, state["cross_sections"])
+            self.device.fill(self.sums, state["cross_sections"])
         else:
             self.begin(time)
 
     def volumes(self, time: float) -> np.ndarray:
         """Return the volume through each cross-section from the start to `time`, s, positive to its right, m3."""
         assert self.lines is not None
-        rows = self.device.host(self.book)
+        rows = self.device.host(self.sums)
         through = rows[:, SUM] + (time - rows[:, SUM_END]) * (rows[:, RATE] + rows[:, RATE_2])
         return self.lines.sums(self.lines.lengths * through)
 
@@ -168,11 +168,11 @@ class Balance:
         self, segments: Sequence[FaceRange], table: np.ndarray, grid: Grid, terms: Terms, device: Device
     ) -> None:
         self.device, self._open = device, OpenSides(segments, grid)
-        self._rain, self._source_names = [one.series for one in terms.sources], terms.places
+        self._rain, self._source_names = [one.series for one in terms.sources], terms.source_names
         self._grid = grid
         self._weights = np.append(self._open.lengths, np.zeros(max(1, len(terms.sources))))
         sides = self._open.lengths.size
-        self._moving = [sides + k for k, one in enumerate(terms.sources) if isinstance(one, Moving)]
+        self._moving = [sides + k for k, one in enumerate(terms.sources) if isinstance(one, RecordQuantity)]
         self._settled = np.zeros(self._weights.size)  # volumes of records that are no longer in use, m3
         self.weigh(terms)
         faces = [faces_of(row) for row, segment in zip(table, segments, strict=True) if not segment.condition.closed]
@@ -207,9 +207,9 @@ class Balance:
         """True if a rate changes with time: open boundaries, or rain with a series."""
         return bool(self._open.segments) or not all(series.is_constant for series in self._rain)
 
-    def requested_volumes(self, start: float, end: float) -> dict[str, float]:
-        """See `OpenSides.asked`."""
-        return self._open.asked(start, end)
+    def prescribed_volumes(self, start: float, end: float) -> dict[str, float]:
+        """See `OpenSides.prescribed_volumes`."""
+        return self._open.prescribed_volumes(start, end)
 
     def launches(self, precision: str, q: Any, q_stage: Any, *common: Any, **switches: Any) -> list[Launch]:
         """Return the launches that accumulate the step from `q` via `q_stage`; none if no rate changes with time.
@@ -233,7 +233,7 @@ class Balance:
     def state(self) -> dict[str, np.ndarray]:
         """Return the balance and the open segments, for a restart."""
         settled = {"settled": self._settled.copy()} if self._settled.any() else {}
-        return {"book": self.device.host(self.budget), "open_sides": self._open.places(), **settled}
+        return {"book": self.device.host(self.budget), "open_sides": self._open.table(), **settled}
 
     def goes_on(self, state: Mapping[str, np.ndarray]) -> bool:
         """Return whether a state has the same open boundary segments."""

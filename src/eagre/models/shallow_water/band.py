@@ -14,7 +14,7 @@ import numpy as np
 from eagre.backend.device import Device
 from eagre.boundaries import FaceRange
 from eagre.boundaries.ghosts import LAYERS
-from eagre.boundaries.subdomain import cut_book, cut_segments
+from eagre.boundaries.subdomain import clip_segments, slab_sums
 from eagre.models.shallow_water.active_tiles import ActiveTiles
 from eagre.models.shallow_water.engine import Engine
 from eagre.models.shallow_water.schedules import RowStreaming
@@ -42,19 +42,19 @@ def subdomain_setup(setup: Setup, first: int, last: int, corners: np.ndarray) ->
     across = [s for s in setup.segments if s.side in ("south", "north") and not s.condition.periodic]
     along = [s for s in setup.segments if s.side in ("west", "east")]
     low, high = max(first - LAYERS, 0), min(last + LAYERS, whole.ny)
-    across = cut_segments(across, whole.ny, first, last, first)
+    across = clip_segments(across, whole.ny, first, last, first)
     options = {one.name: getattr(setup, one.name) for one in fields(Setup)} | {
         "grid": grid,
         "bed": setup.bed[first : last + 1],
-        "segments": cut_segments(along, whole.ny, low, high, first) + across,
+        "segments": clip_segments(along, whole.ny, low, high, first) + across,
         "manning": setup.manning[first:last],
         "terms": setup.terms.rows(first, last, grid),
         "first_row": first,
-        "cross_sections": None if setup.cross_sections is None else setup.cross_sections.part(first, last, first),
+        "cross_sections": None if setup.cross_sections is None else setup.cross_sections.subset(first, last, first),
     }
     return SubdomainSetup(
         **options,
-        faced=cut_segments(along, whole.ny, first, last, first) + across,
+        faced=clip_segments(along, whole.ny, first, last, first) + across,
         corners=corners[first : last + 2 * LAYERS + 1],
         uniform_manning=setup.uniform_manning,
     )
@@ -161,4 +161,4 @@ class Subdomain(Engine):
         local |= maps_of_rows(state, self.first, self.last)
         if budget is None:
             return {**local, "open_sides": np.full((1, 3), -1)}
-        return {**local, **self.balance.state(), "book": cut_book(budget, self.global_faces, len(self.balance.budget))}
+        return {**local, **self.balance.state(), "book": slab_sums(budget, self.global_faces, len(self.balance.budget))}

@@ -23,12 +23,12 @@ from eagre.backend.device import Device, check_precision
 from eagre.backend.exchange import LocalTransport, Message
 from eagre.backend.group import BARRIER, Group, Stage, in_sequence
 from eagre.boundaries.ghosts import LAYERS, segment_table
-from eagre.boundaries.subdomain import join_book, places_of_faces
+from eagre.boundaries.subdomain import global_face_numbers, join_sums
 from eagre.decomposition import bands, check_memory_of_each, check_thickness, equal_parts
 from eagre.errors import InputError
 from eagre.kernels.water_sums import named_sums
 from eagre.models.shallow_water import march_tiles
-from eagre.models.shallow_water.balance import Balance, CrossSectionBook
+from eagre.models.shallow_water.balance import Balance, CrossSectionVolumes
 from eagre.models.shallow_water.band import Rates, Subdomain, SubdomainStreaming, subdomain_setup
 from eagre.models.shallow_water.engine import Engine
 from eagre.models.shallow_water.legs import BatchStepping
@@ -54,7 +54,7 @@ class MultiDeviceEngine(BatchStepping):
         self.decomposition = bands(
             grid.ny, grid.nx, heights, halo=halo, leading=(LAYERS, LAYERS), periodic=periodic, padded=False
         )
-        array_count = setup.array_count + setup.terms.moving_maps(group.kind)
+        array_count = setup.array_count + setup.terms.record_maps(group.kind)
         row_bytes = array_count * (grid.nx + 5) * np.dtype(self.real).itemsize
         check_memory_of_each(group, [(rows + 5) * row_bytes for rows in heights])
         max_rows = group.parameters("cpu.shallow-water").rows
@@ -66,9 +66,9 @@ class MultiDeviceEngine(BatchStepping):
             first, last = self.decomposition.owned(rank)[0]
             local_setup = subdomain_setup(setup, first, last, corners)
             self.subdomains.append(Subdomain(local_setup, device, precision, first, self.rates[rank]))
-            self.subdomains[-1].global_faces = places_of_faces(setup.faced, grid, first, last)
+            self.subdomains[-1].global_faces = global_face_numbers(setup.faced, grid, first, last)
         self._balance = Balance(setup.faced, segment_table(setup.faced, grid)[0], grid, setup.terms, group.devices[0])
-        self._lines = CrossSectionBook(setup.cross_sections, group.devices[0])
+        self._lines = CrossSectionVolumes(setup.cross_sections, group.devices[0])
         self.shape, self.parameters = (3, grid.ny + 2 * LAYERS, grid.nx + 2 * LAYERS), self.subdomains[0].parameters
         self.arrange()
         self.reset_graphs()
@@ -195,7 +195,7 @@ class MultiDeviceEngine(BatchStepping):
         """Restore a state from any number of devices, with its ghosts unless the boundary conditions have changed."""
         budget = state["book"] if self._balance.goes_on(state) else None
         for subdomain in self.subdomains:
-            subdomain.restore(subdomain.local_state(state, budget) | self._lines.cut(state, subdomain.lines))
+            subdomain.restore(subdomain.local_state(state, budget) | self._lines.subset_of_state(state, subdomain.lines))
         self._balance.resume_settled(state if budget is not None else {}, self.setup.terms)
         if not np.array_equal(state.get("edges", np.zeros(0)), self.setup.sides_at(self.seen[ck.T])):
             self.device.run(self._fill[self.current])
@@ -214,12 +214,12 @@ class MultiDeviceEngine(BatchStepping):
         rows = np.zeros(self._balance.budget.shape)
         # Slabs with a time-varying balance are the last.
         for subdomain in sorted(self.subdomains, key=lambda subdomain: subdomain.balance.varies):
-            join_book(rows, subdomain.global_faces, subdomain.device.host(subdomain.balance.budget))
+            join_sums(rows, subdomain.global_faces, subdomain.device.host(subdomain.balance.budget))
         self._balance.device.fill(self._balance.budget, rows)
         return self._balance
 
     @property
-    def lines(self) -> CrossSectionBook:
+    def lines(self) -> CrossSectionVolumes:
         """Present volumes through the cross-sections of the whole domain."""
         self.device.synchronize()
         self._lines.join([subdomain.lines for subdomain in self.subdomains])

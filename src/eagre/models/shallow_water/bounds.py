@@ -166,7 +166,7 @@ def check_device_memory(
     terms: Terms,
 ) -> None:
     """Raise `MemoryNeededError` if the arrays do not fit the devices, or their input does not fit the host."""
-    forced = terms.moving_maps(device.kind) + sum(terms.maps(role) for role in ROLES)
+    forced = terms.record_maps(device.kind) + sum(terms.maps(role) for role in ROLES)
     arrays = planes_of(maps) + statistics_array_count(time_statistics, precision) + 3 * (scheme in ("srk2", "ds2"))
     check_memory(grid, device, precision, DEVICE_WORDS + forced + arrays)
 

@@ -14,7 +14,7 @@ from eagre.kernels.water_sums import BLOCK, WET, named_sums
 from eagre.models.shallow_water import diagnostics
 from eagre.models.shallow_water.active_tiles import Chooser
 from eagre.models.shallow_water.averaging import PresentAverages
-from eagre.models.shallow_water.balance import Balance, CrossSectionBook
+from eagre.models.shallow_water.balance import Balance, CrossSectionVolumes
 from eagre.models.shallow_water.legs import BatchStepping
 from eagre.models.shallow_water.schedules import RowStreaming, Tiles
 from eagre.models.shallow_water.setup import TREATMENTS, Setup
@@ -22,7 +22,7 @@ from eagre.models.shallow_water.sweeps import schedule_for
 from eagre.stepping import clock as ck
 from eagre.stepping.maps import MapAccumulator
 from eagre.stepping.recording import Extra, SampleBuffer
-from eagre.terms.compose import Places, bind
+from eagre.terms.compose import TermArrays, bind
 
 PREDICTED_TOLERANCE = 0.02
 MIXED = ("srk2", "ds2")  # schemes whose steps on a list of active tiles are steps of "rk2"
@@ -93,7 +93,7 @@ class Engine(BatchStepping):
         table = segment_table(setup.faced, grid)[0]
         self.edges = device.array(edge_table(setup.faced, grid, [int(kind) for kind in table[:, KIND]]))
         self.balance = Balance(setup.faced, table, grid, setup.terms, device)
-        self.lines = CrossSectionBook(setup.cross_sections, device)
+        self.lines = CrossSectionVolumes(setup.cross_sections, device)
         levels = [segment.condition.level_over(setup.datum.level) for segment in setup.segments]
         self.levels = device.array(np.array(levels, real))
         self.series = ck.SeriesTable._make(device.array(a) for a in ck.series_table(setup.series, len(setup.segments)))
@@ -114,7 +114,7 @@ class Engine(BatchStepping):
             return self.device.array(values.astype(self.real))
 
         roles, first = {"WATER": "water", "FORCE_X": "x", "FORCE_Y": "y"}, len(self.setup.segments)
-        memory = Places(to_device, to_device, self.device, blended=blended)
+        memory = TermArrays(to_device, to_device, self.device, blended=blended)
         bound = bind(self.setup.terms, roles, self.forcing[None], first, self.real, memory)
         self.terms, self.records, self.blend = bound.arguments, bound.records, bound.blend
         self.switches |= bound.switches

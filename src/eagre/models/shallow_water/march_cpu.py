@@ -10,7 +10,7 @@ rows have no fluxes.
 import numpy as np
 
 from eagre.backend.cells import cell, entry, prange, real
-from eagre.boundaries.edges import EAST, NORTH, SOUTH, WEST, let_through
+from eagre.boundaries.edges import EAST, NORTH, SOUTH, WEST, flux_if_open
 from eagre.kernels.bits import from_bits, to_bits
 from eagre.kernels.central_upwind import central_upwind, covered_flux
 from eagre.kernels.elevation import depth, noise_of, surface
@@ -291,13 +291,13 @@ def fluxes_x(q, bed, s, j, i0, n, kind, p):
 def close_y(edges, s, side, i0, n):
     """Set the mass fluxes through the walls among n faces in y on a side to 0."""
     for i in range(n):
-        s[NORTH_M + i] = let_through(edges, side, i0 + i, s[NORTH_M + i])
+        s[NORTH_M + i] = flux_if_open(edges, side, i0 + i, s[NORTH_M + i])
 
 
 @cell
 def close_x(edges, s, side, row, i):
     """Set the mass flux through face i of a row on a side to 0 if the face is a wall."""
-    s[FACE_M + i] = let_through(edges, side, row, s[FACE_M + i])
+    s[FACE_M + i] = flux_if_open(edges, side, row, s[FACE_M + i])
 
 
 @cell

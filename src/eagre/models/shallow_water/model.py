@@ -12,7 +12,7 @@ import numpy as np
 from eagre.backend.device import Device
 from eagre.backend.tuned import device_for
 from eagre.boundaries import Boundaries, checked_boundaries
-from eagre.boundaries.internal import placed_inside, walls_in_words
+from eagre.boundaries.internal import placed_inside, wall_settings
 from eagre.boundaries.lines import CrossSectionSeries
 from eagre.boundaries.open_sides import OpenSides, with_initial_water
 from eagre.checks import (
@@ -399,7 +399,7 @@ class ShallowWater(BaseModel):
     @property
     def summary_rows(self) -> list[tuple[str, str]]:
         """Rows of the run summary: water balance and notes on the boundaries."""
-        requested = self._engine.balance.requested_volumes(self._first_time, self.time)
+        requested = self._engine.balance.prescribed_volumes(self._first_time, self.time)
         sides = OpenSides(self.setup.segments, self.grid)
         said = sides.notes(self.sample, self.setup.gravity)
         return [*self._scheme_rows(), *water_rows(self.diagnostics(), self.inflow, requested), *said]
@@ -451,5 +451,5 @@ class ShallowWater(BaseModel):
             "kernels": self._engine.schedule.name,
             "device": str(self.device),
             "precision": self.precision,
-            **walls_in_words(setup.walls),
+            **wall_settings(setup.walls),
         }

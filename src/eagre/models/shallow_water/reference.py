@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from eagre.backend.cells import cell, real, switch
-from eagre.boundaries.edges import EAST, NORTH, SOUTH, WEST, let_through
+from eagre.boundaries.edges import EAST, NORTH, SOUTH, WEST, flux_if_open
 from eagre.kernels.bits import to_bits
 from eagre.kernels.central_upwind import central_upwind
 from eagre.kernels.elevation import depth, noise_of, surface
@@ -159,9 +159,9 @@ def divergence(q, bed, edges, walls, row, column, across, p):
         mass_h, normal_h, _, along_h, speed_h = low_flux(q, bed, j + dj, i + di, across, p)
         _, _, _, _, _, _, _, _, rise = faces_of_cell(q, bed, j, i, across, p)
     if k == 0:
-        mass_l = let_through(edges, low, m, mass_l)
+        mass_l = flux_if_open(edges, low, m, mass_l)
     if k == n - 1:
-        mass_h = let_through(edges, high, m, mass_h)
+        mass_h = flux_if_open(edges, high, m, mass_h)
     over = p.over_dx if across == 1 else p.over_dy
     gh = p.g * depth(q[0, j, i], bed_centre(bed, j, i))
     rate = larger(speed_l, speed_h) * over

@@ -35,9 +35,9 @@ def water_of(j, i, z, bed, p, q_before, q_after, dry):
 
 
 @cell
-def weigh_time(i, numbers, times, at):
-    """Weight the state at times[at, -1], s."""
-    weigh(numbers, times[at, times.shape[1] - 1])
+def weigh_time(i, numbers, times, row):
+    """Weight the state at times[row, -1], s."""
+    weigh(numbers, times[row, times.shape[1] - 1])
 
 
 QUANTITIES = quantities_of_water("z, bed, p, q_before, q_after, dry", water_of)
@@ -51,7 +51,7 @@ class BeginningAverages(Averaging):
         super().__init__(engine, QUANTITIES)
         self._engine, self._dry = engine, engine.real(setup.dry_depth if setup.drying else 0.0)
 
-    def at(self, parity: int, times: Any, row: int) -> list[Launch]:
+    def accumulate(self, parity: int, times: Any, row: int) -> list[Launch]:
         """Return the launches that accumulate the state at `times[row, -1]`, s.
 
         parity : index of the buffers with its newer fluxes.

@@ -1,7 +1,7 @@
 """Row-slab subdomain of the ADI model on one device: an engine with rows of its neighbours.
 
 At a subdomain interface the lines along y end as at a wall. The resulting error decays along a line like the coupling
-of its unknowns (`reach`). With more neighbour rows than this distance the own rows are correct.
+of its unknowns (`coupling_rows`). With more neighbour rows than this distance the interior rows are correct.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from eagre.backend.device import Device
-from eagre.boundaries.subdomain import cut_segments, places_of_faces
+from eagre.boundaries.subdomain import clip_segments, global_face_numbers
 from eagre.decomposition import Decomposition
 from eagre.models.shallow_water_adi.balance import Balance
 from eagre.models.shallow_water_adi.engine import Engine
@@ -23,7 +23,7 @@ from eagre.models.shallow_water_adi.setup import Setup
 EDGE = 4
 
 
-def reach(setup: Setup, precision: str, deepest: float) -> int:
+def coupling_rows(setup: Setup, precision: str, deepest: float) -> int:
     """Return the number of rows over which the coupling of a line along y decays to rounding error.
 
     With m = g h dt^2 / (4 dy^2) + E dt / dy^2 and a velocity of one cell per step, the stability limit, fully upwind, a
@@ -36,28 +36,28 @@ def reach(setup: Setup, precision: str, deepest: float) -> int:
     return math.ceil(math.log(EPSILON[precision]) / math.log(s / (s + 1.0)))
 
 
-def rows_beside(setup: Setup, precision: str, deepest: float, safe: bool = True) -> int:
+def overlap_rows(setup: Setup, precision: str, deepest: float, safe: bool = True) -> int:
     """Return the neighbour rows that a slab needs at each interface; safe : include a margin for rising water."""
-    return EDGE + reach(setup, precision, deepest * SAFETY**2 if safe else deepest)
+    return EDGE + coupling_rows(setup, precision, deepest * SAFETY**2 if safe else deepest)
 
 
-def band_setup(setup: Setup, low: int, high: int) -> Setup:
+def subdomain_setup(setup: Setup, low: int, high: int) -> Setup:
     """Return the set-up of rows low .. high - 1."""
     rows, grid = slice(low, high), setup.grid
-    part = replace(grid, ny=high - low, y0=grid.y0 + low * grid.dy)
+    local_grid = replace(grid, ny=high - low, y0=grid.y0 + low * grid.dy)
     return replace(
         setup,
-        grid=part,
+        grid=local_grid,
         bed=setup.bed[rows],
         friction=setup.friction[rows],
         walls=None if setup.walls is None else setup.walls[rows],
-        terms=setup.terms.rows(low, high, part),
-        segments=cut_segments(setup.segments, grid.ny, low, high, low),
+        terms=setup.terms.rows(low, high, local_grid),
+        segments=clip_segments(setup.segments, grid.ny, low, high, low),
         dries=setup.may_dry,
     )
 
 
-class Band:
+class Subdomain:
     """Row slab of a decomposition.
 
     Attributes
@@ -65,23 +65,23 @@ class Band:
     engine : Engine
         Engine of all rows of the slab, including neighbour rows.
     first, last : int
-        First own row and the row after the last, in the domain.
+        First interior row and the row after the last, in the domain.
     low, high : int
         First row of the slab and the row after the last, in the domain, including neighbour rows.
-    places : array
+    face_numbers : array
         Global numbers of its boundary faces in the water balance of the domain.
     """
 
     def __init__(self, setup: Setup, device: Device, precision: str, decomposition: Decomposition, rank: int) -> None:
         ny = setup.grid.ny
         (self.first, self.last), (self.low, self.high) = decomposition.owned(rank)[0], decomposition.held(rank)[0]
-        lines = None if setup.cross_sections is None else setup.cross_sections.part(self.first, self.last, self.low)
-        self.setup, self.device = replace(band_setup(setup, self.low, self.high), cross_sections=lines), device
+        lines = None if setup.cross_sections is None else setup.cross_sections.subset(self.first, self.last, self.low)
+        self.setup, self.device = replace(subdomain_setup(setup, self.low, self.high), cross_sections=lines), device
         self.engine = Engine(self.setup, device, precision)
-        own = cut_segments(setup.segments, ny, self.first, self.last, self.low)
-        self.engine.balance = Balance(own, self.setup.grid, self.setup.bed, self.setup.terms, device)
-        self.places = places_of_faces(setup.segments, setup.grid, self.first, self.last)
+        local_segments = clip_segments(setup.segments, ny, self.first, self.last, self.low)
+        self.engine.balance = Balance(local_segments, self.setup.grid, self.setup.bed, self.setup.terms, device)
+        self.face_numbers = global_face_numbers(setup.segments, setup.grid, self.first, self.last)
 
-    def own_row_sums(self) -> np.ndarray:
-        """Return `Engine.row_sums` of the own rows."""
+    def interior_row_sums(self) -> np.ndarray:
+        """Return `Engine.row_sums` of the interior rows."""
         return self.engine.row_sums()[self.first - self.low : self.last - self.low]

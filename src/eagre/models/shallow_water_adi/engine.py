@@ -13,15 +13,15 @@ from eagre.kernels.water_sums import BLOCK, named_sums
 from eagre.models.shallow_water_adi import diagnostics, reference, step, sweep_cpu, sweep_cuda_x, sweep_cuda_y
 from eagre.models.shallow_water_adi import kernels as cells
 from eagre.models.shallow_water_adi.averaging import BeginningAverages
-from eagre.models.shallow_water_adi.balance import Balance, CrossSectionBook
+from eagre.models.shallow_water_adi.balance import Balance, CrossSectionVolumes
 from eagre.models.shallow_water_adi.forcing import row_and_column, terms_along, with_walls
-from eagre.models.shallow_water_adi.gathering import Gathering
+from eagre.models.shallow_water_adi.gathering import MapAccumulator
 from eagre.models.shallow_water_adi.layout import PADDING, layout_of, padded, unpadded
 from eagre.models.shallow_water_adi.plan import EPSILON, Plan, plan_of, resumed
 from eagre.models.shallow_water_adi.setup import Setup
 from eagre.models.shallow_water_adi.sides import Side, end_switches, ends_on, sides_of
 from eagre.models.shallow_water_adi.start import stopped_at_walls
-from eagre.models.shallow_water_adi.stepping import first_bad, rounds_of, run, steps_of
+from eagre.models.shallow_water_adi.stepping import first_bad, run, step_graphs_of, steps_of
 from eagre.solvers.tridiagonal import columns
 
 
@@ -39,7 +39,7 @@ class Engine:
         self.parity = 0
         self._allocate()
         self._programs = self._compile()
-        self.rounds = rounds_of(self)
+        self.step_graphs = step_graphs_of(self)
         self.set_time_step(setup.time_step)
         device.prepare(self.launches(0, 0))
 
@@ -64,9 +64,9 @@ class Engine:
         self.batch, self.check_interval = steps_of(device)
         self.values = device.zeros((2 * self.batch, len(setup.series) + 1), np.float64)  # last column: time, s
         self._now = device.zeros((1, 1), np.float64)
-        self.gathered, self.averages = Gathering(self), BeginningAverages(self)
+        self.map_accumulator, self.averages = MapAccumulator(self), BeginningAverages(self)
         self.balance = Balance(setup.segments, grid, setup.bed, setup.terms, device)
-        self.lines = CrossSectionBook(setup.cross_sections, device)
+        self.lines = CrossSectionVolumes(setup.cross_sections, device)
         self._ends = [self._ends_of(sides) for sides in (("west", "east"), ("south", "north"))]
         bound = [terms_along(along, setup, device, real, self.values, len(self.sides)) for along in "xy"]
         self._terms = [with_walls(one, setup, device) for one in bound]
@@ -109,7 +109,7 @@ class Engine:
             shape = layout_of(setup.grid.shape).shape
             self._reference = reference.ReferenceSweeps(self.device, self.precision, setup.grid, shape, self.real)
             self.method = self._reference.method
-            return self._reference.programs(self._switches_of_lines())
+            return self._reference.compiled(self._switches_of_lines())
         return self._compile_cuda() if cuda else self._compile_cpu()
 
     @property
@@ -119,16 +119,16 @@ class Engine:
 
     def _switches_of_lines(self) -> list[dict[str, Any]]:
         """Return the switches of the sweeps along x and y that solve whole lines."""
-        own = {**self.switches, "MAP_AT": reference.picked, "WHERE": reference.row_and_column}
+        common = {**self.switches, "MAP_AT": reference.map_value, "WHERE": reference.row_and_column}
         return [
-            {**own, **bound.switches, "ALONG_X": along == "x", "OPEN": self._is_open(sides)}
+            {**common, **bound.switches, "ALONG_X": along == "x", "OPEN": self._is_open(sides)}
             for along, sides, bound in zip("xy", ("west east", "south north"), self._terms, strict=True)
         ]
 
     def replan(self, **chosen: Any) -> None:
         """Plan the sweeps on a GPU again, with some numbers of the plan prescribed."""
         self._programs = self._compile_cuda(**chosen)
-        self.rounds.clear()
+        self.step_graphs.clear()
 
     def _planned(self, **chosen: Any) -> Plan:
         """Return the plan of the sweeps on a GPU, with some numbers prescribed."""
@@ -144,26 +144,26 @@ class Engine:
         self.method = plan.method
         bits = np.int32 if self.precision == "single" else np.int64
         self.guard = device.zeros((1,), bits)
-        (strips, segments), _ = plan.shape_y(grid)
-        self._told = device.zeros((strips * segments * columns.WORDS * plan.width,), real)
-        self._seams = device.zeros((strips * segments * 2 * plan.width,), real)
-        self._flags = device.zeros((strips * segments + 1,), np.uint32)
+        (column_groups, segments), _ = plan.shape_y(grid)
+        self._chunks = device.zeros((column_groups * segments * columns.WORDS * plan.width,), real)
+        self._interfaces = device.zeros((column_groups * segments * 2 * plan.width,), real)
+        self._flags = device.zeros((column_groups * segments + 1,), np.uint32)
         along_x, along_y = (
             {**self.switches, **bound.switches, "MAP_AT": sweep.loaded, "WHERE": row_and_column}
             for bound, sweep in zip(self._terms, (sweep_cuda_x, sweep_cuda_y), strict=True)
         )
         stored = setup.dissipation and plan.warps <= sweep_cuda_x.MAX_STORED_WARPS
         along_x |= {**plan.switches_x, "STORED": stored}
-        programs = [device.program(sweep_cuda_x.sweep_x_cuda, self.precision, along_x)]
+        kernels = [device.program(sweep_cuda_x.sweep_x_cuda, self.precision, along_x)]
         modes = (columns.REDUCE, columns.FINISH) if plan.mode_y == columns.REDUCE else (plan.mode_y,)
         for mode in modes:
             switches = {**along_y, **plan.switches_y, "MODE": mode}
-            programs.append(device.program(sweep_cuda_y.sweep_y_cuda, self.precision, switches))
+            kernels.append(device.program(sweep_cuda_y.sweep_y_cuda, self.precision, switches))
         if len(modes) > 1:
-            programs.append(device.program(columns.interfaces_cuda, self.precision, {"LANES": plan.width}))
-        return programs
+            kernels.append(device.program(columns.interfaces_cuda, self.precision, {"LANES": plan.width}))
+        return kernels
 
-    def watch(self) -> None:
+    def check_plan(self) -> None:
         """Couple the partitions of lines exactly from now on if the neglected coupling exceeds rounding error."""
         if self._planned_sweeps and self.lost() > 16.0 * EPSILON[self.precision]:
             self.replan(exact=True)
@@ -172,9 +172,9 @@ class Engine:
         """Apply the plan of the run that wrote a state where results depend on it; return True if the plan changed."""
         if not self._planned_sweeps:
             return False
-        own = self.plan.kept(self.setup.grid)
-        chosen = resumed(state.get("plan"), rank, count, own)
-        if not chosen or self._planned(**chosen).kept(self.setup.grid) == own:
+        present = self.plan.state(self.setup.grid)
+        chosen = resumed(state.get("plan"), rank, count, present)
+        if not chosen or self._planned(**chosen).state(self.setup.grid) == present:
             return False
         self.replan(**chosen)
         return True
@@ -186,7 +186,7 @@ class Engine:
         self._scratch, self._lines = (np.zeros(shape, self.real) for shape in shapes)
         entries = (sweep_cpu.sweep_x_cpu, sweep_cpu.sweep_y_cpu)
         switches = self._switches_of_lines()
-        return [self.device.program(entry, self.precision, own) for entry, own in zip(entries, switches, strict=True)]
+        return [self.device.program(entry, self.precision, one) for entry, one in zip(entries, switches, strict=True)]
 
     def _is_open(self, names: str) -> bool:
         return any(side.kind != cells.WALL for side in self.sides if side.segment.side in names.split())
@@ -218,27 +218,28 @@ class Engine:
         """Set the time step `dt`, s; the time of q does not change (see `restagger`)."""
         self.dt = dt
         self.numbers = [self.parameters(along, dt) for along in "xy"]
-        self.rounds.clear()
+        self.step_graphs.clear()
         self._looked_up = False
 
     def take_up(self, parity: int, row: int) -> list[Launch]:
         """Return the launches that accumulate the initial state of a step in the maps of the run."""
-        return [*self.gathered.take(parity, self.values, row), *self.averages.at(parity, self.values, row)]
+        state = (parity, self.values, row)
+        return [*self.map_accumulator.take(*state), *self.averages.accumulate(*state)]
 
     def maps_state(self, time: float | None) -> dict[str, np.ndarray]:
         """Return the maps of the run, including the present state if its time, s, is given."""
         if time is not None:
             self._take_up_now(time)
-        return {**self.gathered.state(), **self.averages.state()}
+        return {**self.map_accumulator.state(), **self.averages.state()}
 
     def _take_up_now(self, time: float) -> None:
         self.device.fill(self._now, np.full((1, 1), time))
-        work = (self.gathered.take, self.averages.at)
+        work = (self.map_accumulator.take, self.averages.accumulate)
         self.device.run([launch for take in work for launch in take(self.parity, self._now, 0)])
 
     def resume_maps(self, state: dict[str, np.ndarray], time: float) -> None:
         """Restore the maps of a state, or reset them at a time, s, if the state has none."""
-        self.gathered.take_over(state, np.maximum(state["z"], np.minimum(self.setup.bed, cells.LAND)), time)
+        self.map_accumulator.take_over(state, np.maximum(state["z"], np.minimum(self.setup.bed, cells.LAND)), time)
         self.averages.take_over(state, time)
 
     def launches(self, parity: int, row: int) -> list[Launch]:
@@ -284,24 +285,24 @@ class Engine:
         if which == 0:
             more = (self.guard, plan.run, plan.overlap)
             return [Launch(self._programs[0], (*common, *more, *size), *plan.shape_x(grid))]
-        (strips, segments), block = plan.shape_y(grid)
+        (column_groups, segments), block = plan.shape_y(grid)
         at_once = getattr(self.device, "multiprocessors", 0)
-        arguments = (*common, self._told, self._seams, self._flags, at_once, self.guard, *size)
-        shape = ((strips, segments), block, plan.shared_y)
+        arguments = (*common, self._chunks, self._interfaces, self._flags, at_once, self.guard, *size)
+        shape = ((column_groups, segments), block, plan.shared_y)
         passes = [Launch(program, arguments, *shape) for program in self._programs[1:3]]
         if plan.mode_y == columns.REDUCE:
-            lines = plan.width * strips
-            seams = (self._told, self._seams, self.guard, segments, lines)
+            lines = plan.width * column_groups
+            interfaces = (self._chunks, self._interfaces, self.guard, segments, lines)
             threads = self.device.parameters("solver:tridiagonal.seams").threads
-            passes.insert(1, Launch(self._programs[3], seams, (-(-lines // threads),), (threads,)))
+            passes.insert(1, Launch(self._programs[3], interfaces, (-(-lines // threads),), (threads,)))
         again = self.device.target == "simulator" and plan.mode_y == columns.EXCHANGE
         return passes * (2 if again else 1)
 
-    def run(self, steps: int, start: float, made: int) -> None:
+    def run(self, steps: int, start: float, steps_completed: int) -> None:
         """Make `steps` steps of a batch; start : start of the batch, s; made : completed steps of the batch."""
-        run(self, steps, start, made)
+        run(self, steps, start, steps_completed)
 
-    def look_up_series(self, start: float, made: int, count: int) -> None:
+    def evaluate_series(self, start: float, steps_completed: int, count: int) -> None:
         """Evaluate the series for the sweeps of the next `count` steps (see `Side.value_at`)."""
         series = self.setup.series
         timeless = self.setup.maps is None and self.setup.time_statistics is None
@@ -311,7 +312,7 @@ class Engine:
         table = np.zeros(self.values.shape)
         sides, half = len(self.sides), 0.5 * self.dt
         for row in range(2 * count):
-            time, sweep = start + (made + row // 2) * self.dt, row % 2
+            time, sweep = start + (steps_completed + row // 2) * self.dt, row % 2
             table[row, :sides] = [side.value_at(time, sweep, self.dt) for side in self.sides]
             table[row, -1] = time
             table[row, sides:-1] = [one(time + (0.5 + 0.5 * sweep) * self.dt) for one in series[sides:]]
@@ -327,8 +328,8 @@ class Engine:
 
     def row_sums(self) -> np.ndarray:
         """Return a host copy of the sums and extremes of each row (`diagnostics`)."""
-        grid, now = self.setup.grid, self.parity
-        fluxes = (self.p[now], self.q[1 - now], self.q[now])
+        grid, newer = self.setup.grid, self.parity
+        fluxes = (self.p[newer], self.q[1 - newer], self.q[newer])
         arguments = (self.z[0], self.bed, *fluxes, self._row_sums, grid.nx, self.numbers[0])
         self.device.run([Launch(self._sum, arguments, (grid.ny,), (BLOCK,))])
         return self.device.host(self._row_sums)
@@ -341,13 +342,13 @@ class Engine:
         """Return (j, i) of the first cell that is not finite, or None."""
         return first_bad(self.row_sums())
 
-    def at(self, j: np.ndarray, i: np.ndarray) -> list[np.ndarray]:
-        """Return the values of `taking.taken` for cells (j, i)."""
-        now, column = self.parity, i + PADDING
-        places = [(self.z[0], 0, 0), (self.p[now], 0, 0), (self.p[now], 0, 1)]
-        places += [(self.q[k], up, 0) for k in (1 - now, now) for up in (0, 1)]
-        places += [(self.z[0], up, right) for up, right in ((0, -1), (0, 1), (-1, 0), (1, 0))]
-        return [self.device.sample(array[None], j + 1 + up, column + right)[0] for array, up, right in places]
+    def sample(self, j: np.ndarray, i: np.ndarray) -> list[np.ndarray]:
+        """Return the values of `taking.sample_points` for cells (j, i)."""
+        newer, column = self.parity, i + PADDING
+        values = [(self.z[0], 0, 0), (self.p[newer], 0, 0), (self.p[newer], 0, 1)]
+        values += [(self.q[k], up, 0) for k in (1 - newer, newer) for up in (0, 1)]
+        values += [(self.z[0], up, right) for up, right in ((0, -1), (0, 1), (-1, 0), (1, 0))]
+        return [self.device.sample(array[None], j + 1 + up, column + right)[0] for array, up, right in values]
 
     # -- state --------------------------------------------------------------------------------------
 
@@ -368,9 +369,9 @@ class Engine:
 
     def fluxes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return host copies of p at the time of the state, and of q half a step before and after."""
-        host, grid, now = self.device.host, self.setup.grid, self.parity
-        q_now, q_before = (unpadded(host(self.q[k]), grid, "face_y") for k in (now, 1 - now))
-        return unpadded(host(self.p[now]), grid, "face_x"), q_before, q_now
+        host, grid, newer = self.device.host, self.setup.grid, self.parity
+        q_now, q_before = (unpadded(host(self.q[k]), grid, "face_y") for k in (newer, 1 - newer))
+        return unpadded(host(self.p[newer]), grid, "face_x"), q_before, q_now
 
     def state(self) -> dict[str, np.ndarray]:
         """Return host copies of the complete state for a bitwise-identical restart."""
@@ -380,14 +381,14 @@ class Engine:
 
     def plan_state(self) -> dict[str, np.ndarray]:
         """Return the part of the GPU plan for a bitwise-identical restart, (1, numbers); empty on a CPU."""
-        return {"plan": np.array([self.plan.kept(self.setup.grid)], float)} if self._planned_sweeps else {}
+        return {"plan": np.array([self.plan.state(self.setup.grid)], float)} if self._planned_sweeps else {}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Restore a state of `state`."""
         self.resume_plan(state)
         self.set_state(state["z"], *stopped_at_walls(state, self.sides, self.setup.walls))
         self.load_records()
-        self.balance.resume(self.balance.book_of(state))
+        self.balance.resume(self.balance.sums_of(state))
         self.balance.resume_settled(state)
         self.lines.resume(state)
 
@@ -397,7 +398,7 @@ class Engine:
             return
         self._take_up_now(time)  # as at a state check: the interpolated q differs by rounding error
         state = self.state()
-        before, after = state["q_before"].astype(float), state["q_after"].astype(float)
-        middle, half = 0.5 * (after + before), 0.5 * (after - before) * (dt / self.dt)
-        self.set_state(state["z"], state["p"], middle - half, middle + half)
+        q_before, q_after = state["q_before"].astype(float), state["q_after"].astype(float)
+        mean, half = 0.5 * (q_after + q_before), 0.5 * (q_after - q_before) * (dt / self.dt)
+        self.set_state(state["z"], state["p"], mean - half, mean + half)
         self.set_time_step(dt)

@@ -86,7 +86,7 @@ class ShallowWaterADIEnsemble:
         self.model = ShallowWaterADI(
             stacked, bed, time_step, land_mask=between if land is None else land | between,
             boundaries=_side_by_side(boundaries, grid, members),
-            sources=[term.for_members(partial(self._stack, "map of a source term")) for term in sources], **options,
+            sources=[term.for_ensemble(partial(self._stack, "map of a source term")) for term in sources], **options,
         )  # fmt: skip
 
     @property
@@ -123,22 +123,25 @@ def _each(name: str, values: Any, members: int, shape: tuple[int, ...]) -> np.nd
     return np.broadcast_to(array, (members, *shape))
 
 
-def _side_by_side(given: Boundaries | Sequence[Boundaries] | None, grid: Grid, members: int) -> Boundaries:
+def _side_by_side(boundaries: Boundaries | Sequence[Boundaries] | None, grid: Grid, members: int) -> Boundaries:
     """Return the boundary conditions of the stacked grid: the west and east sides of the members as segments."""
-    each = [given or Boundaries()] * members if given is None or isinstance(given, Boundaries) else list(given)
+    if boundaries is None or isinstance(boundaries, Boundaries):
+        each = [boundaries or Boundaries()] * members
+    else:
+        each = list(boundaries)
     if len(each) != members:
         raise InputError(
             f"{len(each)} Boundaries for {members} members", allowed="one for all members, or one per member",
             problem="The number of Boundaries differs from the number of members.",
         )  # fmt: skip
-    if any(own.internal for own in each):
+    if any(member.internal for member in each):
         raise InputError(
             "internal lines or areas in an ensemble", allowed="no internal lines and areas",
             fix="one ShallowWaterADI per member", problem="Ensembles do not support internal lines and areas.",
         )  # fmt: skip
     sides: dict[str, Any] = {"west": [], "east": []}
-    for m, own in enumerate(each):
-        for segment in own.segments(grid):
+    for m, member in enumerate(each):
+        for segment in member.segments(grid):
             if segment.side in sides:
                 start = grid.y0 + (m * (grid.ny + 1) + segment.first) * grid.dy
                 stop = grid.y0 + (m * (grid.ny + 1) + segment.last) * grid.dy

@@ -9,31 +9,31 @@ from eagre.backend.device import Device
 from eagre.kernels.roots import select
 from eagre.models.shallow_water_adi.kernels import LAND, MAY_DRY
 from eagre.models.shallow_water_adi.layout import PADDING, faces_of, layout_of, padded
-from eagre.terms.compose import FORCE, WATER, Bound, Places, bind
+from eagre.terms.compose import FORCE, WATER, Bound, TermArrays, bind
 
 
 @cell
-def water_on(d, forcing, row, at, p):
+def water_on(d, forcing, row, index, p):
     """Return the mass source of half a step in a cell with bed d, m; 0 on land."""
-    water = real(0.5) * p.dt * WATER(real(0.0), forcing, row, at)
+    water = real(0.5) * p.dt * WATER(real(0.0), forcing, row, index)
     if MAY_DRY:
         return select(d > real(LAND), real(0.0), water)
     return water
 
 
 @cell
-def push_on(depths, p_here, q_sum, forcing, row, at, p):
+def push_on(depths, p_here, q_sum, forcing, row, index, p):
     """Return the explicit forces on a face times dt, m2 s-1.
 
     depths : sum of two depths; q_sum : sum of four cross fluxes.
     """
-    return p.dt * FORCE(real(0.0), real(0.5) * depths, p_here, real(0.25) * q_sum, forcing, row, at)
+    return p.dt * FORCE(real(0.0), real(0.5) * depths, p_here, real(0.25) * q_sum, forcing, row, index)
 
 
 @cell
-def row_and_column(row, at, pitch):
+def row_and_column(row, index, pitch):
     """Return row and column for `eagre.terms.moving.WHERE` from a flat index and an offset in padded arrays."""
-    return np.int32(row) - 1, np.int32(np.int64(at[0]) + at[1] - np.int64(row) * np.int64(pitch)) - PADDING
+    return np.int32(row) - 1, np.int32(np.int64(index[0]) + index[1] - np.int64(row) * np.int64(pitch)) - PADDING
 
 
 WALLS = switch("WALLS", False)  # whether internal faces are closed; their bits are then the last of the terms
@@ -65,5 +65,5 @@ def terms_along(along: str, setup: Any, device: Device, kind: Any, values: Any, 
             values = faces_of(values, role)
         return device.array(padded(values, grid, kind, 0.0))
 
-    places = Places(column, map_of, device, layout_of(grid.shape).shape[1], at_faces=True)
-    return bind(setup.terms, {"WATER": "water", "FORCE": along}, values, first, kind, places)
+    term_arrays = TermArrays(column, map_of, device, layout_of(grid.shape).shape[1], at_faces=True)
+    return bind(setup.terms, {"WATER": "water", "FORCE": along}, values, first, kind, term_arrays)

@@ -15,8 +15,8 @@ from eagre.stepping.maps import MapAccumulator
 
 
 @cell
-def take_state(j, i, z, bed, p, q_before, q_after, kept, times, at, dry):
-    """Accumulate the state of interior cell (j, i) at times[at, -1], s; q : half a step before and after."""
+def take_state(j, i, z, bed, p, q_before, q_after, maps, times, time_row, dry):
+    """Accumulate the state of interior cell (j, i) at times[time_row, -1], s; q : half a step before and after."""
     row, column = j + 1, i + PADDING
     b = bed[row, column]
     if b < real(LAND):
@@ -27,11 +27,11 @@ def take_state(j, i, z, bed, p, q_before, q_after, kept, times, at, dry):
         u = velocity_x(row, column, z, bed, p_low, p_high, dry)
         v = velocity_y(row, column, z, bed, q_low, q_high, dry)
         hu, hv = real(0.5) * (p_low + p_high), real(0.5) * (q_low + q_high)
-        moment = moment_of(kept, times[at, times.shape[1] - 1])
-        take_up(kept, j, i, z[row, column], h, u, v, hu, hv, held(kept, j, i), moment)
+        moment = moment_of(maps, times[time_row, times.shape[1] - 1])
+        take_up(maps, j, i, z[row, column], h, u, v, hu, hv, held(maps, j, i), moment)
 
 
-class Gathering(MapAccumulator):
+class MapAccumulator(MapAccumulator):
     """Maps of an engine of the ADI model."""
 
     def __init__(self, engine: Any) -> None:
@@ -40,12 +40,12 @@ class Gathering(MapAccumulator):
         super().__init__(setup.maps, engine.device, setup.grid.shape, engine.real, dry)
         self._engine, self._dry = engine, engine.real(dry)
 
-    def take(self, parity: int, times: Any, at: int) -> list[Launch]:
+    def take(self, parity: int, times: Any, row: int) -> list[Launch]:
         """Return the launch that accumulates the state; parity : buffers with its newer fluxes."""
         engine = self._engine
         if self.maps is None:
             return []
         program = engine.device.loop(take_state, engine.precision, self.switches)
         fluxes = (engine.p[parity], engine.q[1 - parity], engine.q[parity])
-        arguments = (engine.z[0], engine.bed, *fluxes, self.arrays, times, at, self._dry)
+        arguments = (engine.z[0], engine.bed, *fluxes, self.arrays, times, row, self._dry)
         return [engine.device.over(program, engine.setup.grid.shape, arguments)]

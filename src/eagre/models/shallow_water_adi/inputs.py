@@ -46,12 +46,12 @@ def level_of(precision: str, surface: np.ndarray, land: np.ndarray) -> float:
 
 def over_level(state: Mapping[str, np.ndarray], level: float) -> Mapping[str, np.ndarray]:
     """Return a state of any level, or of a version without levels, relative to `level`, m; other maps are reset."""
-    theirs = float(state.get("level", 0.0))
-    if theirs == level:
+    state_level = float(state.get("level", 0.0))
+    if state_level == level:
         return state
     z = np.asarray(state["z"])
-    kept = {name: values for name, values in state.items() if not name.startswith("maps")}
-    return {**kept, "z": (z.astype(np.float64) + (theirs - level)).astype(z.dtype)}
+    fields = {name: values for name, values in state.items() if not name.startswith("maps")}
+    return {**fields, "z": (z.astype(np.float64) + (state_level - level)).astype(z.dtype)}
 
 
 def rain_lost_in_single(terms: Terms, surface: np.ndarray, land: np.ndarray, time_step: float) -> float:
@@ -61,7 +61,7 @@ def rain_lost_in_single(terms: Terms, surface: np.ndarray, land: np.ndarray, tim
     The loss is at most half a unit in the last place of z. The estimate is the mean of that unit divided by 2 r.
     """
     rates = [one.series.values.max() * float(np.max(one.values)) for one in terms.sources]
-    rain = 0.5 * time_step * sum(rate for rate, name in zip(rates, terms.places, strict=True) if not name)
+    rain = 0.5 * time_step * sum(rate for rate, name in zip(rates, terms.source_names, strict=True) if not name)
     if rain <= 0.0 or land.all():
         return 0.0
     z = surface[~land] - level_of("single", surface, land)
@@ -96,10 +96,10 @@ def fine_rain(setup: Setup) -> list[str]:
     ]
 
 
-def depth_of_dry_faces(given: float | None, thickness: np.ndarray) -> float:
+def depth_of_dry_faces(dry_depth: float | None, thickness: np.ndarray) -> float:
     """Return the depth below which a face is closed, m; the default is a thousandth of the maximum initial depth."""
-    if given is not None:
-        return checked_number("dry_depth", given, 1e-6, 1e3)
+    if dry_depth is not None:
+        return checked_number("dry_depth", dry_depth, 1e-6, 1e3)
     deepest = float(thickness.max())
     return max(1e-3 * min(1.0, deepest), 1e-6) if deepest > 0 else 1e-3
 

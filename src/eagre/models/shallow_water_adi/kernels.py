@@ -57,7 +57,7 @@ class Parameters(NamedTuple):
     dt: np.floating  # s
     viscosity: np.floating  # dt E / dx^2
     viscosity_across: np.floating  # dt E / dy^2
-    pace: np.floating  # dx / dt, m s-1
+    cell_speed: np.floating  # dx / dt, m s-1
     aspect: np.floating  # dy / dx
 
 
@@ -108,27 +108,28 @@ def depth_change(z, d, h, bed):
 
 
 @cell
-def advection_factors(p_low, p_high, h, over_h, bed, before, behind, p):
+def advection_factors(p_low, p_high, h, over_h, bed, low_neighbour, high_neighbour, p):
     """Return the factors of P at the low and the high face in the momentum that a cell advects (equation 4).
 
-    before, behind : surface and bed of the neighbours on the line. At high Froude numbers both P and the depth in the
-    velocity of p are upstream values: with the depth of the cell itself, a step in the depth would grow for Froude
-    numbers above 1.
+    low_neighbour, high_neighbour : surface and bed of the neighbours on the line. At high Froude numbers both P and the
+    depth in the velocity of p are upstream values: with the depth of the cell itself, a step in the depth would grow
+    for Froude numbers above 1.
     """
     if not CONVECTION:
         return real(0.0), real(0.0)
     both = p_low + p_high
     flow = both * over_h
-    part = real(0.0)
+    weight = real(0.0)
     if DISSIPATION:
-        part = upwinding(real(0.25) * flow * flow * over_h * p.over_g)
+        weight = upwinding(real(0.25) * flow * flow * over_h * p.over_g)
         forward = both > real(0.0)
-        z_up, d_up = select(forward, before[0], behind[0]), select(forward, before[1], behind[1])
-        flow = both * over_depth(h + real(0.5) * part * depth_change(z_up, d_up, h, bed), p)
+        z_up = select(forward, low_neighbour[0], high_neighbour[0])
+        d_up = select(forward, low_neighbour[1], high_neighbour[1])
+        flow = both * over_depth(h + real(0.5) * weight * depth_change(z_up, d_up, h, bed), p)
     k = p.w * flow
     if DRYING:
         k = smaller(larger(k, -real(MAX_COURANT)), real(MAX_COURANT))
-    up = part * abs(k)
+    up = weight * abs(k)
     return k + up, k - up
 
 
@@ -150,20 +151,20 @@ def slip_flux(p_below, p_above, q_l, q_r, p):
     the other flux, because a larger difference would empty thin cells.
     """
     both = p_below + p_above
-    most = real(2.0) * abs(both)
-    turn = smaller(larger(p.aspect * (q_r - q_l), -most), most)
-    return both + select(p_below == real(0.0), -turn, turn)
+    limit = real(2.0) * abs(both)
+    correction = smaller(larger(p.aspect * (q_r - q_l), -limit), limit)
+    return both + select(p_below == real(0.0), -correction, correction)
 
 
 @cell
-def corner_flux(p_below, p_above, q_l, q_r, depths, least_l, least_r, p):
+def corner_flux(p_below, p_above, q_l, q_r, depths, min_l, min_r, p):
     """Return dt/dy times the flux of p through a corner, and the missing upwind part (equations 5, 5b).
 
     q_l, q_r : cross fluxes on both sides of the corner; depths : sum of the four depths; least_l, least_r : smaller
     depth of the two cells on each side. p is explicit across the lines. Central differences alone would be unstable, so
     the upwinding weight is at least |v| dt/dy (Lax and Wendroff).
     """
-    wet = smaller(least_l, least_r) > real(0.0)
+    wet = smaller(min_l, min_r) > real(0.0)
     out = lacks = real(0.0)
     if CONVECTION:
         over = reciprocal(larger(depths, real(MIN_DEPTH)) if MAY_DRY else depths)
@@ -177,7 +178,7 @@ def corner_flux(p_below, p_above, q_l, q_r, depths, least_l, least_r, p):
             fast = upwinding(real(16.0) * v * v * over * p.over_g)
             up = larger(fast, smaller(speed + speed, real(1.0)))
             # Beyond an open boundary both cells of a line are outside; the slip correction does not apply.
-            slips = (p_below * p_above == real(0.0)) & (not wet) & (larger(least_l, least_r) > real(0.0))
+            slips = (p_below * p_above == real(0.0)) & (not wet) & (larger(min_l, min_r) > real(0.0))
             slip = select(slips, larger(real(1.0) - fast - real(4.0) * speed, real(0.0)), real(0.0))
             both = both + slip * slip_flux(p_below, p_above, q_l, q_r, p)
             difference = (speed - slip * speed) * difference
@@ -233,7 +234,7 @@ def weir_limits(z_l, z_r, h_l, h_r, r_l, r_r, ridge, over_ridge, s, depths, fact
     over = reciprocal(larger(over_ridge, p.dry))
     s = select(shallow, over * over, smaller(s, real(FRONT) * over * over))
     h = larger(over_ridge, zero)
-    level = ridge - p.pace * resistance(h * h, s, factor)
+    level = ridge - p.cell_speed * resistance(h * h, s, factor)
     falls_l, falls_r = z_l < level, z_r < level
     return (
         s,
@@ -299,8 +300,8 @@ class LineCell(NamedTuple):
     from_high: Any
     below: Any  # `depth_pair` with the cell of the line below
     above: Any
-    least_below: Any  # smaller depth of these two cells
-    least_above: Any
+    min_below: Any  # smaller depth of these two cells
+    min_above: Any
     q_sum: Any  # sum of the four cross fluxes
     q_below: Any  # new cross flux at the low edge
     q_above: Any
@@ -308,12 +309,12 @@ class LineCell(NamedTuple):
 
 @cell
 def line_cell(
-    z, d, h_below, h_above, before, behind, p_low, p_high, q_low, q_high, qn_low, qn_high, rain, p
+    z, d, h_below, h_above, low_neighbour, high_neighbour, p_low, p_high, q_low, q_high, qn_low, qn_high, rain, p
 ):  # fmt: skip
     """Return the cell from the surrounding fields.
 
     h_below, h_above : depths of the neighbours on the adjacent lines.
-    before, behind : surface and bed of the neighbours on the line, used for upwinding.
+    low_neighbour, high_neighbour : surface and bed of the neighbours on the line, used for upwinding.
     p_low, p_high, q_low, q_high : fluxes at its faces; q is the sum of the old and the new cross flux.
     qn_low, qn_high : new cross fluxes.
     rain : rain of half a step, m.
@@ -321,7 +322,7 @@ def line_cell(
     h = depth(z, d)
     over = over_depth(h, p)
     r = known_surface(z, p_low, p_high, q_low, q_high, p) + rain
-    from_low, from_high = advection_factors(p_low, p_high, h, over, d, before, behind, p)
+    from_low, from_high = advection_factors(p_low, p_high, h, over, d, low_neighbour, high_neighbour, p)
     return LineCell(
         z, d, h, over, r, from_low, from_high, depth_pair(h, h_below), depth_pair(h, h_above),
         smaller(h, h_below), smaller(h, h_above), q_low + q_high, qn_low, qn_high,
@@ -345,14 +346,14 @@ def row_between(low, high, p_here, flux_below, flux_above, factor, forced, p):
 def flux_below(low, high, p_below, p_here, p):
     """Return `corner_flux` of the corner below the face between two cells."""
     depths = low.below + high.below
-    return corner_flux(p_below, p_here, low.q_below, high.q_below, depths, low.least_below, high.least_below, p)
+    return corner_flux(p_below, p_here, low.q_below, high.q_below, depths, low.min_below, high.min_below, p)
 
 
 @cell
 def flux_above(low, high, p_here, p_above, p):
     """Return `corner_flux` of the corner above the face between two cells."""
     depths = low.above + high.above
-    return corner_flux(p_here, p_above, low.q_above, high.q_above, depths, low.least_above, high.least_above, p)
+    return corner_flux(p_here, p_above, low.q_above, high.q_above, depths, low.min_above, high.min_above, p)
 
 
 @cell
@@ -382,7 +383,7 @@ def face_row(z, d, flux, qo, qn, factor, forced, rain_l, rain_r, p):
 # -- the two ends of a line -------------------------------------------------------------------------
 
 WALL = 0  # kind of a wall; other kinds are the numbers of the conditions of the run, from 1
-MOST_KINDS = 6
+MAX_KINDS = 6
 
 
 @cell

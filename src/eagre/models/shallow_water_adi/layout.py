@@ -17,7 +17,7 @@ from eagre.terms.collect import Terms
 
 PADDING = 32  # columns before the first column of the domain
 EXTRA_ROWS = 128  # maximum rows of a block on a GPU
-LARGEST_MARGIN = (3 + EXTRA_ROWS, 3 * PADDING)  # maximum excess rows and columns of arrays over the grid
+MAX_MARGIN = (3 + EXTRA_ROWS, 3 * PADDING)  # maximum excess rows and columns of arrays over the grid
 DEVICE_WORDS = 8  # arrays on the device: two of z, p and q, bed, friction
 
 
@@ -32,8 +32,8 @@ def layout_of(cells: tuple[int, int]) -> Layout:
 
 def maps_of(terms: Terms, kind: str) -> int:
     """Return the number of maps of the terms on a device: mass sources for both sweeps, forces for one, records."""
-    moving = terms.moving_maps(kind, ("water", "x")) + terms.moving_maps(kind, ("water", "y"))
-    return moving + 2 * terms.maps("water") + terms.maps("x") + terms.maps("y")
+    time_varying = terms.record_maps(kind, ("water", "x")) + terms.record_maps(kind, ("water", "y"))
+    return time_varying + 2 * terms.maps("water") + terms.maps("x") + terms.maps("y")
 
 
 def device_bytes(ny: int, nx: int, itemsize: int, maps: int) -> int:

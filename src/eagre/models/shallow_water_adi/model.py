@@ -12,7 +12,7 @@ from eagre.backend.device import Device
 from eagre.backend.group import Group
 from eagre.backend.tuned import device_for
 from eagre.boundaries import Boundaries, checked_boundaries
-from eagre.boundaries.internal import placed_inside, walls_in_words
+from eagre.boundaries.internal import placed_inside, wall_settings
 from eagre.boundaries.lines import CrossSections, CrossSectionSeries
 from eagre.boundaries.open_sides import with_initial_water
 from eagre.checks import (
@@ -42,7 +42,7 @@ from eagre.models.shallow_water_adi.inputs import (
     over_level,
 )
 from eagre.models.shallow_water_adi.kernels import OUTSIDE
-from eagre.models.shallow_water_adi.layout import DEVICE_WORDS, LARGEST_MARGIN, maps_of
+from eagre.models.shallow_water_adi.layout import DEVICE_WORDS, MAX_MARGIN, maps_of
 from eagre.models.shallow_water_adi.output import Fields
 from eagre.models.shallow_water_adi.setup import Setup
 from eagre.models.shallow_water_adi.start import face_flux, half_step, with_given_fluxes
@@ -190,7 +190,7 @@ class ShallowWaterADI(Fields, BaseModel):
             + planes_of(maps)
             + statistics_array_count(averaged, precision)
         )
-        check_memory(grid, self.device, precision, size, LARGEST_MARGIN)
+        check_memory(grid, self.device, precision, size, MAX_MARGIN)
         time, level = checked_number("start_time", start_time, -1e12, 1e12), level_of(precision, surface, dry_land)
         water, segments = np.where(dry_land, 0.0, thickness), self.boundaries.checked_segments(grid, gravity)
         segments, self._initial_notes = with_initial_water(segments, grid, surface, water, corners, time)
@@ -220,10 +220,10 @@ class ShallowWaterADI(Fields, BaseModel):
         speeds = (checked_field(f"velocity_{a}", u, grid, "centre") for a, u in (("x", velocity_x), ("y", velocity_y)))
         self._begin(surface - level, [thickness * u for u in speeds], time)
 
-    def _kernels(self, asked: str, walls: np.ndarray | None) -> str:
+    def _kernels(self, requested: str, walls: np.ndarray | None) -> str:
         """Return the kernels of the run: on a GPU internal walls require the reference kernels."""
         if walls is None or self.device.kind == "cpu":
-            return asked
+            return requested
         if isinstance(self.device, Group):
             raise InputError(
                 f"internal walls on {len(self.device.devices)} devices", allowed="one GPU, or CPUs",
@@ -306,15 +306,15 @@ class ShallowWaterADI(Fields, BaseModel):
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the complete state for a bitwise-identical restart."""
-        own = {**(self.cross_sections.state() if self.cross_sections else {}), "level": np.array(self.setup.level)}
-        return {**self._stepper.state(), **own, **grid_state(self.grid, self.setup.restart_references)}
+        values = {**(self.cross_sections.state() if self.cross_sections else {}), "level": np.array(self.setup.level)}
+        return {**self._stepper.state(), **values, **grid_state(self.grid, self.setup.restart_references)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Restore a state that `state` of a model with the same set-up returned."""
-        places = {"z": "centre", "p": "face_x", "q_before": "face_y", "q_after": "face_y"}
+        locations = {"z": "centre", "p": "face_x", "q_before": "face_y", "q_after": "face_y"}
         check_state(
             state,
-            {name: self.grid.shape_of(at) for name, at in places.items()},
+            {name: self.grid.shape_of(location) for name, location in locations.items()},
             self.grid,
             ("clock",),
             self.setup.restart_references,
@@ -331,10 +331,10 @@ class ShallowWaterADI(Fields, BaseModel):
 
     def diagnostics(self) -> dict[str, float]:
         """Return the water volume, inflow, relative volume imbalance, energies and extremes."""
-        found = self._engine.sums()
+        sums = self._engine.sums()
         inflow, rain = self._engine.balance.amounts()
-        found["potential_energy"] += self.setup.gravity * self.setup.level * found["volume"]
-        return {**found, **water_balance(found["volume"], self._stepper.first_volume, sum(inflow.values()), rain)}
+        sums["potential_energy"] += self.setup.gravity * self.setup.level * sums["volume"]
+        return {**sums, **water_balance(sums["volume"], self._stepper.first_volume, sum(inflow.values()), rain)}
 
     @property
     def inflow(self) -> dict[str, float]:
@@ -348,12 +348,12 @@ class ShallowWaterADI(Fields, BaseModel):
     def summary_rows(self) -> list[tuple[str, str]]:
         """Rows of the run summary: water balance, rounding, negative depths and |u| dt / dx."""
         grows = self.setup.momentum_advection and self.setup.viscosity == 0.0
-        braked = self._stepper.brake.summary_rows(self.setup.time_step, self.setup.drying, grows)
-        asked = self._engine.balance.asked(self._first_time, self.time)
-        found = self.diagnostics()
-        rounded = rounding_rows(found) if self.precision == "single" else []
-        overdrawn = self._stepper.brake.overdrawn(self.setup.dry_depth)
-        return [*water_rows(found, self.inflow, asked), *rounded, *overdrawn, *braked]
+        braked = self._stepper.courant_monitor.summary_rows(self.setup.time_step, self.setup.drying, grows)
+        prescribed = self._engine.balance.prescribed_volumes(self._first_time, self.time)
+        diagnostics = self.diagnostics()
+        rounded = rounding_rows(diagnostics) if self.precision == "single" else []
+        negative_depth = self._stepper.courant_monitor.negative_depth_rows(self.setup.dry_depth)
+        return [*water_rows(diagnostics, self.inflow, prescribed), *rounded, *negative_depth, *braked]
 
     @property
     def notes(self) -> Sequence[str]:
@@ -373,18 +373,18 @@ class ShallowWaterADI(Fields, BaseModel):
     def statistics(self) -> dict[str, float]:
         """Return the number of steps, the range of the time step, Courant numbers, limited time and neglected coupling.
 
-        courant_max : long-wave Courant number in the deepest water. flow_courant_max, braked_seconds : see `Brake`.
-        coupling_left_out : see `Engine.lost`.
+        courant_max : long-wave Courant number in the deepest water. flow_courant_max, braked_seconds : see
+        `CourantMonitor`. coupling_left_out : see `Engine.lost`.
         """
         depth = self._engine.sums()["max_depth"]
-        reach = math.sqrt(self.setup.gravity * max(depth, 0.0)) * self._engine.dt
+        distance = math.sqrt(self.setup.gravity * max(depth, 0.0)) * self._engine.dt
         return {
             "steps": self.steps,
             "dt_min": self._stepper.shortest if self.steps else math.nan,
             "dt_max": self._stepper.longest if self.steps else math.nan,
-            "courant_max": reach / min(self.grid.dx, self.grid.dy),
-            "flow_courant_max": self._stepper.brake.largest,
-            "braked_seconds": self._stepper.brake.seconds,
+            "courant_max": distance / min(self.grid.dx, self.grid.dy),
+            "flow_courant_max": self._stepper.courant_monitor.max_courant,
+            "braked_seconds": self._stepper.courant_monitor.seconds,
             "coupling_left_out": self._engine.lost(),
         }
 
@@ -410,7 +410,7 @@ class ShallowWaterADI(Fields, BaseModel):
             "device": str(self.device),
             "precision": self.precision,
             **({"precision_note": self._why_precision} if self._why_precision else {}),
-            **walls_in_words(setup.walls),
+            **wall_settings(setup.walls),
         }
 
 
@@ -420,7 +420,7 @@ def _check_fields_fit(grid: Grid, device: Any, precision: str) -> None:
     The check precedes the allocation of arrays of the grid size on the host.
     """
     chosen = device_for(device, ShallowWaterADI.kind, grid.cells, precision)
-    check_memory(grid, chosen, precision, DEVICE_WORDS, LARGEST_MARGIN)
+    check_memory(grid, chosen, precision, DEVICE_WORDS, MAX_MARGIN)
 
 
 def _friction(manning: Any, chezy: Any, gravity: float, grid: Grid) -> tuple[np.ndarray, str]:
@@ -437,11 +437,11 @@ def _friction(manning: Any, chezy: Any, gravity: float, grid: Grid) -> tuple[np.
 
 def _viscosity(value: float, dt: float, grid: Grid) -> float:
     number = checked_number("viscosity", value, 0.0, 1e9)
-    most = 0.5 * min(grid.dx, grid.dy) ** 2 / dt
-    if number > most:
+    maximum = 0.5 * min(grid.dx, grid.dy) ** 2 / dt
+    if number > maximum:
         raise InputError(
             f"viscosity = {number:g} m2/s with time_step = {dt:g} s",
-            allowed=f"at most dx^2 / (2 dt) = {most:g} m2/s",
+            allowed=f"at most dx^2 / (2 dt) = {maximum:g} m2/s",
             fix=f"time_step = {0.5 * min(grid.dx, grid.dy) ** 2 / number:g}",
             problem="The viscosity exceeds the stability limit of the explicit cross-diffusion.",
         )

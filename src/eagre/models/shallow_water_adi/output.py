@@ -13,7 +13,7 @@ from eagre.checks import check_sample
 from eagre.contract import Recording
 from eagre.fields import WATER_VARIABLES, Variable
 from eagre.models.shallow_water_adi.kernels import LAND
-from eagre.models.shallow_water_adi.taking import Taking
+from eagre.models.shallow_water_adi.taking import PointSampler
 from eagre.models.shallow_water_adi.velocity import velocities_at, velocities_of
 from eagre.names import unknown_field
 from eagre.stepping.mapped import RunMaps
@@ -51,8 +51,8 @@ class Fields:
         if name not in self.variables:
             raise unknown_field(name, self.variables)
         if self._cache is None:
-            p, before, after = self._engine.fluxes()
-            q = _mean(before, after)
+            p, q_before, q_after = self._engine.fluxes()
+            q = _mean(q_before, q_after)
             z = self._engine.surface()
             fluxes = (_mean(p[:, 1:], p[:, :-1]), _mean(q[1:], q[:-1]))
             self._cache = self._fields_of(z, fluxes, velocities_of(z, p, q, self.setup), self.setup.bed, self.bed)
@@ -61,28 +61,28 @@ class Fields:
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
         """Return the values of fields in cells (j, i)."""
         j, i = check_sample(names, points, self.variables, self.grid)
-        return self._values_of(self._engine.at(j, i), j=j, i=i, names=names)
+        return self._values_of(self._engine.sample(j, i), j=j, i=i, names=names)
 
     def _values_of(
-        self, words: Sequence[np.ndarray] | np.ndarray, *, j: np.ndarray, i: np.ndarray, names: Sequence[str]
+        self, samples: Sequence[np.ndarray] | np.ndarray, *, j: np.ndarray, i: np.ndarray, names: Sequence[str]
     ) -> dict[str, np.ndarray]:
-        """Return fields in cells (j, i) from the values that `taking.taken` samples."""
-        z, p, p_high, before, before_high, after, after_high, *_ = words
-        q, q_high = _mean(before, after), _mean(before_high, after_high)
+        """Return fields in cells (j, i) from the values that `taking.sample_points` samples."""
+        z, p, p_high, q_before, q_before_high, q_after, q_after_high, *_ = samples
+        q, q_high = _mean(q_before, q_after), _mean(q_before_high, q_after_high)
         fluxes = (_mean(p_high, p), _mean(q_high, q))
-        velocities = velocities_at(words, self.setup, j, i)
-        found = self._fields_of(z, fluxes, velocities, self.setup.bed[j, i], self.bed[j, i])
-        return {name: np.broadcast_to(found[name], z.shape) for name in names}
+        velocities = velocities_at(samples, self.setup, j, i)
+        fields = self._fields_of(z, fluxes, velocities, self.setup.bed[j, i], self.bed[j, i])
+        return {name: np.broadcast_to(fields[name], z.shape) for name in names}
 
     def start_sampling(self, recording: Recording | None) -> bool:
         """Start, or with None stop, in-run sampling; return False on several devices, which do not support it."""
-        self._stepper.taking = None
+        self._stepper.sampler = None
         if isinstance(self.device, Group):
             return False
         if recording is not None:
             j, i = check_sample(recording.names, recording.points, self.variables, self.grid)
             values_of = partial(self._values_of, j=j, i=i, names=recording.names)
-            self._stepper.taking = Taking(self._engine, partial(Recorder, recording, values_of, self.time), j, i)
+            self._stepper.sampler = PointSampler(self._engine, partial(Recorder, recording, values_of, self.time), j, i)
         return True
 
     @property

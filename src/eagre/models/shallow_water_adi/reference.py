@@ -42,7 +42,7 @@ OPEN = switch("OPEN", False)  # whether an end of a line is not a wall
 
 
 @cell
-def pick(a, j, i, along, across):
+def value_at(a, j, i, along, across):
     """Return a value of a padded field; along, across : offset from cell (j, i) along and across the line."""
     if ALONG_X:
         return a[j + (1 + across), i + (PADDING + along)]
@@ -50,17 +50,17 @@ def pick(a, j, i, along, across):
 
 
 @cell
-def picked(array, at):
-    """Return a value of a map for a term; at : j, i and the offset along the line."""
-    return pick(array, at[0], at[1], at[2], 0)
+def map_value(array, index):
+    """Return a value of a map for a term; index : j, i and the offset along the line."""
+    return value_at(array, index[0], index[1], index[2], 0)
 
 
 @cell
-def row_and_column(row, at, pitch):
-    """Return row and column of a cell in padded arrays, for `eagre.terms.moving.WHERE` and `picked`."""
+def row_and_column(row, index, pitch):
+    """Return row and column of a cell in padded arrays, for `eagre.terms.moving.WHERE` and `map_value`."""
     if ALONG_X:
-        return np.int64(row) - 1, np.int64(at[1]) + at[2]
-    return np.int64(row) - 1, np.int64(at[1])
+        return np.int64(row) - 1, np.int64(index[1]) + index[2]
+    return np.int64(row) - 1, np.int64(index[1])
 
 
 @cell
@@ -75,8 +75,8 @@ def table_row(j, along):
 def around(a, j, i):
     """Return the eight cells of `face_row` around the low face of cell (j, i)."""
     return (
-        pick(a, j, i, -1, -1), pick(a, j, i, 0, -1), pick(a, j, i, -1, 0), pick(a, j, i, 0, 0),
-        pick(a, j, i, -1, 1), pick(a, j, i, 0, 1), pick(a, j, i, -2, 0), pick(a, j, i, 1, 0),
+        value_at(a, j, i, -1, -1), value_at(a, j, i, 0, -1), value_at(a, j, i, -1, 0), value_at(a, j, i, 0, 0),
+        value_at(a, j, i, -1, 1), value_at(a, j, i, 0, 1), value_at(a, j, i, -2, 0), value_at(a, j, i, 1, 0),
     )  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def beyond(d, walls, j, i, along, across, bit):
 
     The face is the low face at (along, across), in the direction of `bit`.
     """
-    return select((pick(walls, j, i, along, across) & bit) != 0, real(OUTSIDE), d)
+    return select((value_at(walls, j, i, along, across) & bit) != 0, real(OUTSIDE), d)
 
 
 @cell
@@ -99,25 +99,25 @@ def beds_between_walls(d, walls, j, i):
         beyond(d[4], walls, j, i, -1, 1, side), beyond(d[5], walls, j, i, 0, 1, side),
         beyond(d[6], walls, j, i, -1, 0, here), beyond(d[7], walls, j, i, 1, 0, here),
     )  # fmt: skip
-    return beds, (pick(walls, j, i, 0, 0) & here) != 0
+    return beds, (value_at(walls, j, i, 0, 0) & here) != 0
 
 
 @cell
 def row_of(fields, forcing, j, i, p):
     """Return A, B, C, D of the low face of cell (j, i), and r of that cell."""
     z, d, flux, qo, qn, friction = fields
-    zs, ds, shut = around(z, j, i), around(d, j, i), False
+    zs, ds, closed = around(z, j, i), around(d, j, i), False
     if WALLS:
-        ds, shut = beds_between_walls(ds, forcing[0][-1], j, i)
+        ds, closed = beds_between_walls(ds, forcing[0][-1], j, i)
     fluxes = (
-        pick(flux, j, i, -1, 0), pick(flux, j, i, 0, 0), pick(flux, j, i, 1, 0),
-        pick(flux, j, i, 0, -1), pick(flux, j, i, 0, 1),
+        value_at(flux, j, i, -1, 0), value_at(flux, j, i, 0, 0), value_at(flux, j, i, 1, 0),
+        value_at(flux, j, i, 0, -1), value_at(flux, j, i, 0, 1),
     )  # fmt: skip
-    old = (pick(qo, j, i, -1, 0), pick(qo, j, i, 0, 0), pick(qo, j, i, -1, 1), pick(qo, j, i, 0, 1))
-    new = (pick(qn, j, i, -1, 0), pick(qn, j, i, 0, 0), pick(qn, j, i, -1, 1), pick(qn, j, i, 0, 1))
+    old = (value_at(qo, j, i, -1, 0), value_at(qo, j, i, 0, 0), value_at(qo, j, i, -1, 1), value_at(qo, j, i, 0, 1))
+    new = (value_at(qn, j, i, -1, 0), value_at(qn, j, i, 0, 0), value_at(qn, j, i, -1, 1), value_at(qn, j, i, 0, 1))
     factor, forced, rain_l, rain_r = p.friction, real(0.0), real(0.0), real(0.0)
     if FRICTION == 2 or FRICTION == 4:
-        factor = p.friction * real(0.5) * (pick(friction, j, i, -1, 0) + pick(friction, j, i, 0, 0))
+        factor = p.friction * real(0.5) * (value_at(friction, j, i, -1, 0) + value_at(friction, j, i, 0, 0))
     if TERMS:
         depths = depth(zs[2], ds[2]) + depth(zs[3], ds[3])
         across = (new[0] + new[1]) + (new[2] + new[3])
@@ -127,7 +127,9 @@ def row_of(fields, forcing, j, i, p):
     if WALLS:
         a, b, c, e, r = face_row(zs, ds, fluxes, old, new, factor, forced, rain_l, rain_r, p)
         zero = real(0.0)
-        return select(shut, zero, a), select(shut, real(1.0), b), select(shut, zero, c), select(shut, zero, e), r
+        return (
+            select(closed, zero, a), select(closed, real(1.0), b), select(closed, zero, c), select(closed, zero, e), r,
+        )  # fmt: skip
     return face_row(zs, ds, fluxes, old, new, factor, forced, rain_l, rain_r, p)
 
 
@@ -138,12 +140,12 @@ def carried_at_end(z, d, flux, j, i, inside, p):
     The factors are those of the end face and of the other face. inside : 0 at the low end of a line, -1 at the high
     end.
     """
-    bed = pick(d, j, i, inside, 0)
-    h = depth(pick(z, j, i, inside, 0), bed)
-    before = pick(z, j, i, inside - 1, 0), pick(d, j, i, inside - 1, 0)
-    behind = pick(z, j, i, inside + 1, 0), pick(d, j, i, inside + 1, 0)
-    p_low, p_high = pick(flux, j, i, inside, 0), pick(flux, j, i, inside + 1, 0)
-    low, high = advection_factors(p_low, p_high, h, over_depth(h, p), bed, before, behind, p)
+    bed = value_at(d, j, i, inside, 0)
+    h = depth(value_at(z, j, i, inside, 0), bed)
+    low_neighbour = value_at(z, j, i, inside - 1, 0), value_at(d, j, i, inside - 1, 0)
+    high_neighbour = value_at(z, j, i, inside + 1, 0), value_at(d, j, i, inside + 1, 0)
+    p_low, p_high = value_at(flux, j, i, inside, 0), value_at(flux, j, i, inside + 1, 0)
+    low, high = advection_factors(p_low, p_high, h, over_depth(h, p), bed, low_neighbour, high_neighbour, p)
     return (low, high) if inside == 0 else (high, low)
 
 
@@ -154,28 +156,30 @@ def end_of(fields, kind, slot, inward, values, r, j, i, p):
     inside = 0 if inward > 0 else -1
     factor = p.friction
     if FRICTION == 2 or FRICTION == 4:
-        factor = factor * pick(friction, j, i, inside, 0)
-    z_in, d_in = pick(z, j, i, inside, 0), pick(d, j, i, inside, 0)
+        factor = factor * value_at(friction, j, i, inside, 0)
+    z_in, d_in = value_at(z, j, i, inside, 0), value_at(d, j, i, inside, 0)
     carried = carried_at_end(z, d, flux, j, i, inside, p)
-    return end_row(kind, real(values[slot]), real(inward), z_in, d_in, pick(flux, j, i, 0, 0), carried, r, factor, p)
+    return end_row(
+        kind, real(values[slot]), real(inward), z_in, d_in, value_at(flux, j, i, 0, 0), carried, r, factor, p
+    )
 
 
 @cell
-def assemble(j, i, z, d, flux, qo, qn, z_out, friction, terms, ends, values, at, rows, last, p):
+def assemble(j, i, z, d, flux, qo, qn, z_out, friction, terms, ends, values, series_row, rows, last, p):
     """Store A, B, C, D of the low face of cell (j, i) in rows, (4, rows, columns), and `known_surface` r in z_out.
 
     last : last face of a line; the fields are the arguments of `sweep_cpu.sweep_y_cpu`.
     """
-    fields, forcing = (z, d, flux, qo, qn, friction), (terms, TERM_FACTORS(terms, at))
+    fields, forcing = (z, d, flux, qo, qn, friction), (terms, TERM_FACTORS(terms, series_row))
     a, b, c, e, r = row_of(fields, forcing, j, i, p)
     line, face = (j, i) if ALONG_X else (i, j)
     if OPEN:
         if face == 0 and ends.low[line] != WALL:
-            b, c, e = end_of(fields, ends.low[line], ends.low_slot[line], 1, values[at], r, j, i, p)
+            b, c, e = end_of(fields, ends.low[line], ends.low_slot[line], 1, values[series_row], r, j, i, p)
         if face == last and ends.high[line] != WALL:
             before_j, before_i = (j, np.uint32(i - 1)) if ALONG_X else (np.uint32(j - 1), i)
-            _, _, _, _, before = row_of(fields, forcing, before_j, before_i, p)
-            b, a, e = end_of(fields, ends.high[line], ends.high_slot[line], -1, values[at], before, j, i, p)
+            _, _, _, _, r_inside = row_of(fields, forcing, before_j, before_i, p)
+            b, a, e = end_of(fields, ends.high[line], ends.high_slot[line], -1, values[series_row], r_inside, j, i, p)
     rows[0, j + 1, i + PADDING] = a
     rows[1, j + 1, i + PADDING] = b
     rows[2, j + 1, i + PADDING] = c
@@ -218,12 +222,12 @@ class ReferenceSweeps:
         self.device, self.precision, self.grid = device, precision, grid
         self._rows = device.zeros((4, *shape), real)
 
-    def programs(self, switches: Sequence[Mapping[str, Any]]) -> list[tuple[Any, Any, Any]]:
+    def compiled(self, switches: Sequence[Mapping[str, Any]]) -> list[tuple[Any, Any, Any]]:
         """Return the kernels of the sweeps along x and y."""
         stages = (assemble, solve_line, new_surface)
-        return [tuple(self.device.loop(stage, self.precision, own) for stage in stages) for own in switches]  # type: ignore[misc]
+        return [tuple(self.device.loop(stage, self.precision, chosen) for stage in stages) for chosen in switches]  # type: ignore[misc]
 
-    def launches(self, programs: tuple[Any, Any, Any], which: int, common: tuple[Any, ...], p: Any) -> list[Launch]:
+    def launches(self, kernels: tuple[Any, Any, Any], which: int, common: tuple[Any, ...], p: Any) -> list[Launch]:
         """Return the launches of a sweep along x (0) or y (1).
 
         common : first arguments of a sweep from `Engine._sweep`.
@@ -233,7 +237,7 @@ class ReferenceSweeps:
         last, lines = (grid.nx, grid.ny) if which == 0 else (grid.ny, grid.nx)
         faces = (grid.ny, grid.nx + 1) if which == 0 else (grid.ny + 1, grid.nx)
         return [
-            over(programs[0], faces, (z, d, flux, qo, qn, z_out, *others, self._rows, last, p)),
-            over(programs[1], (lines,), (self._rows, flux_out, last)),
-            over(programs[2], grid.shape, (z_out, flux_out, p)),
+            over(kernels[0], faces, (z, d, flux, qo, qn, z_out, *others, self._rows, last, p)),
+            over(kernels[1], (lines,), (self._rows, flux_out, last)),
+            over(kernels[2], grid.shape, (z_out, flux_out, p)),
         ]

@@ -59,10 +59,10 @@ class Setup:
     def restart_references(self) -> dict[str, RestartReference]:
         """Reference data that the values of a state depend on."""
         land = self.bed >= LAND
-        part = RestartReference(
+        land_rows = RestartReference(
             "land fraction of rows", land.mean(axis=1), "", "the land mask of the run that wrote the state"
         )
-        return {"land_rows": part, **bed_references(np.where(land, 0.0, self.bed + self.level))}
+        return {"land_rows": land_rows, **bed_references(np.where(land, 0.0, self.bed + self.level))}
 
     @property
     def series(self) -> list[Series]:
@@ -70,5 +70,5 @@ class Setup:
 
         Elevations are relative to the level.
         """
-        own = [side.series for side in sides_of(self.segments, self.level)]
-        return own + self.terms.series
+        side_series = [side.series for side in sides_of(self.segments, self.level)]
+        return side_series + self.terms.series

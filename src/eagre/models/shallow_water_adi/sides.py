@@ -14,7 +14,7 @@ from eagre import boundaries
 from eagre.backend.cells import Cell
 from eagre.boundaries import NAMES, FaceRange
 from eagre.errors import InputError
-from eagre.models.shallow_water_adi.kernels import MOST_KINDS, WALL
+from eagre.models.shallow_water_adi.kernels import MAX_KINDS, WALL
 from eagre.series import Series
 
 
@@ -33,8 +33,8 @@ class Side:
     @property
     def faces(self) -> tuple[Any, Any]:
         """Return the indices of its faces in an array of faces, and of the adjacent interior cells."""
-        part = slice(self.segment.first, self.segment.last)
-        return {"west": (part, 0), "east": (part, -1), "south": (0, part), "north": (-1, part)}[self.segment.side]
+        faces = slice(self.segment.first, self.segment.last)
+        return {"west": (faces, 0), "east": (faces, -1), "south": (0, faces), "north": (-1, faces)}[self.segment.side]
 
     @property
     def gives_flux(self) -> bool:
@@ -130,8 +130,8 @@ def sides_of(segments: Sequence[FaceRange], level: float) -> list[Side]:
     InputError
         If the model does not support a condition.
     """
-    found = _cells_of(segments)
-    return [Side(s, _kind(s, found), _kind_in_corner(s, found), _series(s, level)) for s in segments]
+    conditions = _cells_of(segments)
+    return [Side(s, _kind(s, conditions), _kind_in_corner(s, conditions), _series(s, level)) for s in segments]
 
 
 def open_ends(sides: Sequence[Side], shape: tuple[int, int]) -> np.ndarray:
@@ -149,16 +149,16 @@ def ends_on(sides: Sequence[Side], name: str, shape: tuple[int, int]) -> tuple[n
     kinds, slots, count = np.zeros(size, np.int32), np.zeros(size, np.int32), open_ends(sides, shape)
     for slot, side in enumerate(sides):
         if side.segment.side == name:
-            part = slice(side.segment.first, side.segment.last)
-            kinds[part] = np.where(count[side.faces] > 1, side.kind_in_corner, side.kind)
-            slots[part] = slot
+            extent = slice(side.segment.first, side.segment.last)
+            kinds[extent] = np.where(count[side.faces] > 1, side.kind_in_corner, side.kind)
+            slots[extent] = slot
     return kinds, slots
 
 
 def _series(segment: FaceRange, level: float) -> Series:
     """Return the series of a segment for `line_end`, elevations relative to `level`, m."""
-    given = segment.condition.line_series(segment.width)
-    return Series(given.times, given.values - level, given.name) if segment.condition.line_gives_level else given
+    series = segment.condition.line_series(segment.width)
+    return Series(series.times, series.values - level, series.name) if segment.condition.line_gives_level else series
 
 
 def end_switches(segments: Sequence[FaceRange]) -> dict[str, Any]:
@@ -170,28 +170,29 @@ def _cells_of(segments: Sequence[FaceRange]) -> list[Cell]:
     """Return the point functions of the boundary conditions, in the order of their class names; kind 1 is the first."""
     kinds = sorted({type(s.condition) for s in segments}, key=lambda kind: kind.__name__)
     cells = [one for kind in kinds for one in (kind.line_end, kind.line_end_in_corner)]
-    found = [one for one in cells if one is not None]
-    if len(found) > MOST_KINDS:
+    conditions = [one for one in cells if one is not None]
+    if len(conditions) > MAX_KINDS:
         raise InputError(
-            f"{len(found)} kinds of boundary condition", allowed=f"at most {MOST_KINDS} per model",
+            f"{len(conditions)} kinds of boundary condition", allowed=f"at most {MAX_KINDS} per model",
             problem="The model has too many kinds of boundary condition.",
         )  # fmt: skip
-    return found
+    return conditions
 
 
-def _kind_in_corner(segment: FaceRange, found: Sequence[Cell]) -> int:
-    own = segment.condition.line_end_in_corner
-    return _kind(segment, found) if own is None else found.index(own) + 1
+def _kind_in_corner(segment: FaceRange, conditions: Sequence[Cell]) -> int:
+    corner_condition = segment.condition.line_end_in_corner
+    return _kind(segment, conditions) if corner_condition is None else conditions.index(corner_condition) + 1
 
 
-def _kind(segment: FaceRange, found: Sequence[Cell]) -> int:
+def _kind(segment: FaceRange, conditions: Sequence[Cell]) -> int:
     condition = segment.condition
     if condition.line_end is not None:
-        return found.index(condition.line_end) + 1
+        return conditions.index(condition.line_end) + 1
     if condition.closed and not condition.periodic:
         return WALL
     has = [name for name in NAMES if getattr(boundaries, name).line_end is not None]
-    instead = "Absorbing()" if condition.given_discharge() is None else "Discharge(..), or use model = shallow-water"
+    rate = condition.prescribed_discharge()
+    instead = "Absorbing()" if rate is None else "Discharge(..), or use model = shallow-water"
     raise InputError(
         f"{type(condition).__name__} on the {segment.side} side of shallow-water-adi",
         allowed=f"Wall, {', '.join(has)}; Absorbing(level=..) for outgoing waves and currents, a Stage below the bed "

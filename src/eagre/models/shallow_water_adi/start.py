@@ -21,15 +21,15 @@ def open_faces(setup: Any, z: np.ndarray, along: str) -> np.ndarray:
     axis = 1 if along == "x" else 0
     low, high = (slice(None, -1), slice(1, None))
     if along == "y":
-        cut_low, cut_high = (low, slice(None)), (high, slice(None))
+        low_cells, high_cells = (low, slice(None)), (high, slice(None))
     else:
-        cut_low, cut_high = (slice(None), low), (slice(None), high)
-    ridge = np.maximum(setup.bed[cut_low], setup.bed[cut_high])
+        low_cells, high_cells = (slice(None), low), (slice(None), high)
+    ridge = np.maximum(setup.bed[low_cells], setup.bed[high_cells])
     inner = ridge < LAND
     if setup.drying:
-        inner &= np.maximum(z[cut_low], z[cut_high]) - ridge > setup.dry_depth
+        inner &= np.maximum(z[low_cells], z[high_cells]) - ridge > setup.dry_depth
     if setup.walls is not None:
-        inner &= setup.walls[cut_high] & BITS[along] == 0
+        inner &= setup.walls[high_cells] & BITS[along] == 0
     return np.insert(np.insert(inner, 0, False, axis), inner.shape[axis] + 1, False, axis)
 
 
@@ -78,12 +78,12 @@ def with_given_fluxes(
     return fluxes
 
 
-def _most_out(h: np.ndarray, outwards: np.ndarray, part: np.ndarray, gravity: float) -> np.ndarray:
+def _most_out(h: np.ndarray, outwards: np.ndarray, speed_limit: np.ndarray, gravity: float) -> np.ndarray:
     """Return the maximum outflow of a discharge condition from depths h, m2 s-1.
 
-    outwards : present flux (see `given_flux`).
+    outwards : present flux (see `prescribed_flux`).
     """
-    return np.minimum(h * part, np.maximum(h * np.sqrt(gravity * h), outwards))
+    return np.minimum(h * speed_limit, np.maximum(h * np.sqrt(gravity * h), outwards))
 
 
 def half_step(

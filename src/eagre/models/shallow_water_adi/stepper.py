@@ -11,10 +11,10 @@ import numpy as np
 
 from eagre.errors import BlowUpError
 from eagre.kernels.water_sums import named_sums
-from eagre.models.shallow_water_adi.brake import Brake
+from eagre.models.shallow_water_adi.brake import CourantMonitor
 from eagre.models.shallow_water_adi.kernels import LAND
 from eagre.models.shallow_water_adi.stepping import first_bad
-from eagre.models.shallow_water_adi.taking import Taking
+from eagre.models.shallow_water_adi.taking import PointSampler
 from eagre.models.shallow_water_adi.velocity import velocities_of
 from eagre.stepping.advance import Failure
 from eagre.stepping.keeper import InMemoryCheckpoint, State
@@ -36,14 +36,14 @@ class Stepper:
         rows = engine.row_sums()
         sums = named_sums(rows, engine.setup.grid)
         self.first_volume = sums["volume"]  # m3
-        self.reach = reach_of_case(engine.setup, start).begun_with(sums, self._highest(surface))
-        self._leg = (start, start, 0)  # start and end, s, and completed steps of the batch
+        self.bounds = plausible_bounds(engine.setup, start).begun_with(sums, self._highest(surface))
+        self._batch = (start, start, 0)  # start and end, s, and completed steps of the batch
         self.engine.resume_maps({"z": surface}, start)
-        self.brake = Brake(start)
-        self.brake.look(engine, rows, start)
+        self.courant_monitor = CourantMonitor(start)
+        self.courant_monitor.record(engine, rows, start)
         self.checkpoint = InMemoryCheckpoint(self.state, self.restore, KEEP_SECONDS[engine.device.kind])
         self.check_interval = engine.check_interval
-        self.taking: Taking | None = None  # in-run sampling
+        self.sampler: PointSampler | None = None  # in-run sampling
 
     def step(self, until: float, count: int) -> int:
         """Make up to `count` steps towards `until`, s, or to the time when other records of fields are required.
@@ -53,47 +53,50 @@ class Stepper:
         terms = self.engine.setup.terms
         end = terms.end(self.time)
         until = min(until, end)
-        made = self._towards(until, count) if self.taking is None else self._by_landings(self.taking, until, count)
+        if self.sampler is None:
+            completed = self._towards(until, count)
+        else:
+            completed = self._by_output_times(self.sampler, until, count)
         if self.time >= end:
             terms.use(self.time)
             self.engine.next_records()
-        return made
+        return completed
 
-    def _by_landings(self, taking: Taking, until: float, count: int) -> int:
+    def _by_output_times(self, sampler: PointSampler, until: float, count: int) -> int:
         """Make up to `count` steps towards `until`, s, with in-run sampling."""
-        made = 0
-        for landing in taking.order(self.time, until, count):
-            made += self._towards(landing, count - made)
-            if self.time < landing:
+        completed = 0
+        for output_time in sampler.order(self.time, until, count):
+            completed += self._towards(output_time, count - completed)
+            if self.time < output_time:
                 break
-            taking.take()
-        return made
+            sampler.take()
+        return completed
 
     def _towards(self, until: float, count: int) -> int:
         """Make up to `count` steps of equal length that end at `until`, s."""
-        made = min(count, self._steps_to(until)) if count > 0 else 0
-        if made > 0:
-            self._make(made, until)
-        return made
+        steps = min(count, self._steps_to(until)) if count > 0 else 0
+        if steps > 0:
+            self._make(steps, until)
+        return steps
 
     def make(self, count: int) -> None:
         """Make `count` steps with the present time step."""
         until = self.time + count * self.engine.dt
-        self._leg = (self.time, until, 0)
+        self._batch = (self.time, until, 0)
         self._make(count, until)
 
     def _steps_to(self, until: float) -> int:
         """Return the steps to `until`; start a batch with a time step that ends there, unless one is in progress."""
-        start, end, made = self._leg
+        start, end, completed = self._batch
         if end == until and self.time < until:
-            return round((until - start) / self.engine.dt) - made
+            return round((until - start) / self.engine.dt) - completed
         nominal, count = self.engine.setup.time_step, self._steps_of(until - self.time)
         dt = (until - self.time) / count
         for usual in (nominal, self.engine.dt):
             if abs(dt - usual) <= 1e-9 * usual:
                 dt = usual
         self.engine.restagger(dt, self.time)
-        self._leg = (self.time, until, 0)
+        self._batch = (self.time, until, 0)
         return count
 
     def _steps_of(self, length: float) -> int:
@@ -102,20 +105,20 @@ class Stepper:
 
     def _make(self, count: int, until: float) -> None:
         """Make `count` steps of the batch to `until`."""
-        start, end, made = self._leg
+        start, end, completed = self._batch
         dt = self.engine.dt
-        self.engine.run(count, start, made)
+        self.engine.run(count, start, completed)
         self.steps += count
-        self._leg = (start, end, made + count)
+        self._batch = (start, end, completed + count)
         self.shortest, self.longest = min(self.shortest, dt), max(self.longest, dt)
         total = round((until - start) / dt)
-        self.time = until if made + count >= total else start + (made + count) * dt
+        self.time = until if completed + count >= total else start + (completed + count) * dt
 
     def check_state(self) -> Failure | None:
         """Return the failure of the state, or None; the engine then checks its plan."""
         failure = self._failure()
-        if self.taking is not None:
-            self.taking.look(good=failure is None)
+        if self.sampler is not None:
+            self.sampler.deliver(good=failure is None)
         return failure
 
     def _failure(self) -> Failure | None:
@@ -124,13 +127,13 @@ class Stepper:
         if cell is not None:
             return Failure("values that are not finite", cell)
         sums = named_sums(rows, self.engine.setup.grid)
-        excess = self.reach.excess(sums, self.time)
+        excess = self.bounds.excess(sums, self.time)
         if excess is not None and excess.name == "max_speed":
-            excess = self.reach.excess(without_films(self.engine, sums, FILM * self.reach.fall(self.time)), self.time)
+            excess = self.bounds.excess(without_films(self.engine, sums, FILM * self.bounds.fall(self.time)), self.time)
         if excess is not None:
-            return Failure(excess.what, largest_cell(self.engine, excess.name))
-        self.brake.look(self.engine, rows, self.time)
-        self.engine.watch()
+            return Failure(excess.what, cell_of_maximum(self.engine, excess.name))
+        self.courant_monitor.record(self.engine, rows, self.time)
+        self.engine.check_plan()
         return None
 
     def _highest(self, surface: np.ndarray) -> float:
@@ -142,47 +145,47 @@ class Stepper:
 
     def state(self) -> State:
         """Return the complete state for a bitwise-identical restart."""
-        own = (self.time, self.steps, self.engine.dt, *self._leg, self.shortest, self.longest, self.first_volume)
-        return {**self.engine.state(), **self.engine.maps_state(self.time), "clock": np.array(own, np.float64)}
+        values = (self.time, self.steps, self.engine.dt, *self._batch, self.shortest, self.longest, self.first_volume)
+        return {**self.engine.state(), **self.engine.maps_state(self.time), "clock": np.array(values, np.float64)}
 
     def restore(self, state: State) -> None:
         """Restore a state of `state`; a batch in progress ends if this set-up has another number of steps."""
         clock = [float(value) for value in state["clock"]]
         self.time, self.steps, dt = clock[0], int(clock[1]), clock[2]
-        self._leg, (self.shortest, self.longest) = (clock[3], clock[4], int(clock[5])), clock[6:8]
+        self._batch, (self.shortest, self.longest) = (clock[3], clock[4], int(clock[5])), clock[6:8]
         self.first_volume = clock[8]
-        start, end, _ = self._leg
+        start, end, _ = self._batch
         if end > start and round((end - start) / dt) != self._steps_of(end - start):
-            self._leg = (self.time, self.time, 0)
+            self._batch = (self.time, self.time, 0)
         if dt != self.engine.dt:
             self.engine.set_time_step(dt)
         self.engine.setup.terms.use(self.time)
         self.engine.restore(state)
         self.engine.resume_maps(state, self.time)
-        self.brake.resume(self.time)
+        self.courant_monitor.resume(self.time)
 
     def go_on_from(self, state: State) -> None:
         """Restore a state of another run and extend the plausibility bounds to that state."""
         self.restore(state)
         sums = self.engine.sums()
-        self.reach = self.reach.begun_with(sums, self._highest(state["z"]))
+        self.bounds = self.bounds.begun_with(sums, self._highest(state["z"]))
         if not self.engine.balance.goes_on(state):
             self.first_volume = sums["volume"]
 
 
-def reach_of_case(setup: Any, start: float) -> PlausibilityBounds:
+def plausible_bounds(setup: Any, start: float) -> PlausibilityBounds:
     """Return the plausibility bounds of a case relative to its level, without the initial water."""
     factor = float(setup.friction.max()) / setup.gravity
     manning = math.sqrt(factor) if setup.law == "manning" else math.sqrt(factor) * setup.deepest ** (1.0 / 6.0)
     bed = setup.level + setup.bed[setup.bed < LAND]
-    reach = plausibility_bounds(
+    bounds = plausibility_bounds(
         setup.grid, bed if bed.size else np.zeros(1), setup.segments, setup.terms, setup.gravity, start,
         manning=manning, thinnest=setup.dry_depth,
     )  # fmt: skip
-    return replace(reach, lowest=reach.lowest - setup.level, head=reach.head - setup.level)
+    return replace(bounds, lowest=bounds.lowest - setup.level, head=bounds.head - setup.level)
 
 
-def largest_cell(engine: Any, name: str) -> tuple[int, int]:
+def cell_of_maximum(engine: Any, name: str) -> tuple[int, int]:
     """Return (j, i) of an extreme among the sums, from host copies of the fields."""
     setup = engine.setup
     signed, _ = _water(engine)

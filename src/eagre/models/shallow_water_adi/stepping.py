@@ -17,11 +17,11 @@ def steps_of(device: Device) -> tuple[int, int]:
     """Return the steps per CUDA graph, whose forcing is evaluated at once, and the steps between state checks."""
     if device.kind == "cpu":
         return ON_CPU
-    layout = device.parameters("shallow-water-adi.steps")
-    return layout.graph, layout.look
+    parameters = device.parameters("shallow-water-adi.steps")
+    return parameters.graph, parameters.look
 
 
-def rounds_of(engine: Any) -> StepGraphs:
+def step_graphs_of(engine: Any) -> StepGraphs:
     """Return rounds of up to `engine.batch` steps, halved down to one; launches depend on the position in the round."""
 
     def schedule(parity: int, count: int) -> tuple[list[Any], int]:
@@ -31,13 +31,13 @@ def rounds_of(engine: Any) -> StepGraphs:
     return StepGraphs(engine.device, schedule, sizes)
 
 
-def run(engine: Any, steps: int, start: float, made: int) -> None:
+def run(engine: Any, steps: int, start: float, steps_completed: int) -> None:
     """Make `steps` steps of a batch; start : start of the batch, s; made : completed steps of the batch."""
     done = 0
     while done < steps:
-        count = engine.rounds.size_for(steps - done)
-        engine.look_up_series(start, made + done, count)
-        engine.rounds.run(engine.parity, count)
+        count = engine.step_graphs.size_for(steps - done)
+        engine.evaluate_series(start, steps_completed + done, count)
+        engine.step_graphs.run(engine.parity, count)
         engine.parity = (engine.parity + count) % 2
         done += count
 

@@ -40,34 +40,34 @@ def make_rows(fields, forcing, s, j, i, n, p):
 
 
 @cell
-def eliminate_up(s, lines, at, n):
-    """Eliminate one row of n columns: c, d of this face from those of the face below, which are at `at`."""
+def eliminate_up(s, lines, offset, n):
+    """Eliminate one row of n columns: c, d of this face from those of the face below, which are at `offset`."""
     for k in range(n):
-        over = real(1.0) / (s[B + k] - s[A + k] * lines[at + k])
-        lines[at + k + KEPT_Y] = s[C + k] * over
-        lines[at + k + (KEPT_Y + COLUMNS)] = (s[E + k] - s[A + k] * lines[at + k + COLUMNS]) * over
-        lines[at + k + (KEPT_Y + 2 * COLUMNS)] = s[R + k]
+        over = real(1.0) / (s[B + k] - s[A + k] * lines[offset + k])
+        lines[offset + k + KEPT_Y] = s[C + k] * over
+        lines[offset + k + (KEPT_Y + COLUMNS)] = (s[E + k] - s[A + k] * lines[offset + k + COLUMNS]) * over
+        lines[offset + k + (KEPT_Y + 2 * COLUMNS)] = s[R + k]
 
 
 @cell
-def back_down(s, lines, at, flux_out, j, i, n):
+def back_down(s, lines, offset, flux_out, j, i, n):
     """Compute P of the faces of a row from the row above."""
     for k in range(n):
         s[NEXT + k] = s[NOW + k]
-        s[NOW + k] = lines[at + k + COLUMNS] - lines[at + k] * s[NOW + k]
+        s[NOW + k] = lines[offset + k + COLUMNS] - lines[offset + k] * s[NOW + k]
     for k in range(n):
         flux_out[j + 1, i + k + PADDING] = s[NOW + k]
 
 
 @cell
-def new_surface(s, lines, at, z_out, j, i, n, p):
+def new_surface(s, lines, offset, z_out, j, i, n, p):
     """Compute the surface of the cells of a row from P above (NEXT) and below (NOW)."""
     for k in range(n):
-        z_out[j + 1, i + k + PADDING] = lines[at + k + 2 * COLUMNS] - p.w * (s[NEXT + k] - s[NOW + k])
+        z_out[j + 1, i + k + PADDING] = lines[offset + k + 2 * COLUMNS] - p.w * (s[NEXT + k] - s[NOW + k])
 
 
 @cell
-def ends_of_strip(fields, ends, values, s, lines, at, f, i, n, rows, p):
+def ends_of_block(fields, ends, values, s, lines, offset, f, i, n, rows, p):
     """Replace the equations of the first and last faces of the columns by the equations of open boundaries."""
     for k in range(n):
         column = i + k
@@ -76,47 +76,47 @@ def ends_of_strip(fields, ends, values, s, lines, at, f, i, n, rows, p):
                 fields, ends.low[column], ends.low_slot[column], 1, values, s[R + k], np.uint32(f), column, p
             )
         if f == rows - 1 and ends.high[column] != WALL:
-            r = lines[at + k + 2 * COLUMNS]
+            r = lines[offset + k + 2 * COLUMNS]
             s[B + k], s[A + k], s[E + k] = end_of(
                 fields, ends.high[column], ends.high_slot[column], -1, values, r, np.uint32(f), column, p
             )
 
 
 @cell
-def strip_along_y(fields, z_out, flux_out, forcing, ends, values, s, lines, i, n, rows, p):
+def block_along_y(fields, z_out, flux_out, forcing, ends, values, s, lines, i, n, rows, p):
     """Solve columns i .. i + n - 1 with `rows` faces each."""
     for k in range(2 * COLUMNS):
         lines[k] = real(0.0)
     for f in range(rows):
-        at = np.uint32(f * KEPT_Y)
+        offset = np.uint32(f * KEPT_Y)
         make_rows(fields, forcing, s, np.uint32(f), i, n, p)
         if OPEN and (f == 0 or f == rows - 1):
-            ends_of_strip(fields, ends, values, s, lines, at, f, i, n, rows, p)
-        eliminate_up(s, lines, at, n)
+            ends_of_block(fields, ends, values, s, lines, offset, f, i, n, rows, p)
+        eliminate_up(s, lines, offset, n)
     for k in range(n):
         s[NOW + k] = real(0.0)
     for back in range(rows):
         f = rows - 1 - back
-        at = np.uint32((f + 1) * KEPT_Y)
-        back_down(s, lines, at, flux_out, np.uint32(f), i, n)
+        offset = np.uint32((f + 1) * KEPT_Y)
+        back_down(s, lines, offset, flux_out, np.uint32(f), i, n)
         if back > 0:
-            new_surface(s, lines, at, z_out, np.uint32(f), i, n, p)
+            new_surface(s, lines, offset, z_out, np.uint32(f), i, n, p)
 
 
 @entry
-def sweep_y_cpu(z, d, flux, qo, qn, z_out, flux_out, friction, terms, ends, values, at, scratch, lines, ny, nx, p):
+def sweep_y_cpu(z, d, flux, qo, qn, z_out, flux_out, friction, terms, ends, values, row, scratch, lines, ny, nx, p):
     """Compute new z and flux along y; each worker has a row of `scratch` and of `lines`.
 
-    z, d, .. : padded fields of ny x nx cells; values : (rows, slots); row `at` has the series values of this sweep.
+    z, d, .. : padded fields of ny x nx cells; values : (rows, slots); row `row` has the series values of this sweep.
     """
-    strips = (nx + COLUMNS - 1) // COLUMNS
+    blocks = (nx + COLUMNS - 1) // COLUMNS
     workers = scratch.shape[0]
     for worker in prange(workers):
-        forcing = (terms, TERM_FACTORS(terms, at))
-        for strip in range(worker, strips, workers):
-            i = strip * COLUMNS
-            strip_along_y(
-                (z, d, flux, qo, qn, friction), z_out, flux_out, forcing, ends, values[at],
+        forcing = (terms, TERM_FACTORS(terms, row))
+        for block in range(worker, blocks, workers):
+            i = block * COLUMNS
+            block_along_y(
+                (z, d, flux, qo, qn, friction), z_out, flux_out, forcing, ends, values[row],
                 scratch[worker], lines[worker], np.uint32(i), min(COLUMNS, nx - i), ny + 1, p,
             )  # fmt: skip
 
@@ -125,13 +125,13 @@ def sweep_y_cpu(z, d, flux, qo, qn, z_out, flux_out, friction, terms, ends, valu
 
 
 @cell
-def deal(s, lines, at, n):
+def deal(s, lines, offset, n):
     """Copy A, B, C, D of n faces to their places among the interleaved lines."""
     for k in range(n):
-        lines[at + k * KEPT_X] = s[A + k]
-        lines[at + k * KEPT_X + LINES] = s[B + k]
-        lines[at + k * KEPT_X + 2 * LINES] = s[C + k]
-        lines[at + k * KEPT_X + 3 * LINES] = s[E + k]
+        lines[offset + k * KEPT_X] = s[A + k]
+        lines[offset + k * KEPT_X + LINES] = s[B + k]
+        lines[offset + k * KEPT_X + 2 * LINES] = s[C + k]
+        lines[offset + k * KEPT_X + 3 * LINES] = s[E + k]
 
 
 @cell
@@ -165,10 +165,10 @@ def rows_along_x(fields, z_out, forcing, ends, values, s, lines, j, b, faces, p)
 @cell
 def no_line(lines, b, faces):
     """Store equations P = D for a missing line of the block."""
-    at = np.uint32(KEPT_X + b)
+    offset = np.uint32(KEPT_X + b)
     for i in range(faces):
-        lines[at + i * KEPT_X] = real(0.0)
-        lines[at + i * KEPT_X + LINES] = real(1.0)
+        lines[offset + i * KEPT_X] = real(0.0)
+        lines[offset + i * KEPT_X + LINES] = real(1.0)
 
 
 @cell
@@ -178,55 +178,57 @@ def solve_block(lines, faces, n):
     n is LINES. It is an argument, because the compiler would leave unrolled loops scalar. Fewer lines would use other
     instructions, and the rounding of a row would depend on its position in a block.
     """
-    behind = np.uint32((faces + 1) * KEPT_X)
+    end = np.uint32((faces + 1) * KEPT_X)
     for b in range(n):
         lines[2 * LINES + b] = real(0.0)
         lines[3 * LINES + b] = real(0.0)
-        lines[behind + b] = real(0.0)
+        lines[end + b] = real(0.0)
     for f in range(faces):
-        at = np.uint32(f * KEPT_X)
+        offset = np.uint32(f * KEPT_X)
         for b in range(n):
-            a = lines[at + b + KEPT_X]
-            over = real(1.0) / (lines[at + b + (KEPT_X + LINES)] - a * lines[at + b + 2 * LINES])
-            c, e = lines[at + b + (KEPT_X + 2 * LINES)], lines[at + b + (KEPT_X + 3 * LINES)]
-            lines[at + b + (KEPT_X + 3 * LINES)] = (e - a * lines[at + b + 3 * LINES]) * over
-            lines[at + b + (KEPT_X + 2 * LINES)] = c * over
+            a = lines[offset + b + KEPT_X]
+            over = real(1.0) / (lines[offset + b + (KEPT_X + LINES)] - a * lines[offset + b + 2 * LINES])
+            c, e = lines[offset + b + (KEPT_X + 2 * LINES)], lines[offset + b + (KEPT_X + 3 * LINES)]
+            lines[offset + b + (KEPT_X + 3 * LINES)] = (e - a * lines[offset + b + 3 * LINES]) * over
+            lines[offset + b + (KEPT_X + 2 * LINES)] = c * over
     for back in range(faces):
-        at = np.uint32((faces - back) * KEPT_X)
+        offset = np.uint32((faces - back) * KEPT_X)
         for b in range(n):
-            lines[at + b] = lines[at + b + 3 * LINES] - lines[at + b + 2 * LINES] * lines[at + b + KEPT_X]
+            lines[offset + b] = (
+                lines[offset + b + 3 * LINES] - lines[offset + b + 2 * LINES] * lines[offset + b + KEPT_X]
+            )
 
 
 @cell
 def write_row(lines, z_out, flux_out, j, b, faces, p):
     """Write P of row j, line b of the block, and its new surface."""
-    at = np.uint32(KEPT_X + b)
+    offset = np.uint32(KEPT_X + b)
     for i in range(faces):
-        flux_out[j + 1, i + PADDING] = lines[at + i * KEPT_X]
+        flux_out[j + 1, i + PADDING] = lines[offset + i * KEPT_X]
     for i in range(faces - 1):
         z_out[j + 1, i + PADDING] -= p.w * (flux_out[j + 1, i + PADDING + 1] - flux_out[j + 1, i + PADDING])
 
 
 @entry
-def sweep_x_cpu(z, d, flux, qo, qn, z_out, flux_out, friction, terms, ends, values, at, scratch, lines, ny, nx, p):
+def sweep_x_cpu(z, d, flux, qo, qn, z_out, flux_out, friction, terms, ends, values, row, scratch, lines, ny, nx, p):
     """Compute new z and flux along x; see `sweep_y_cpu`."""
     blocks = (ny + LINES - 1) // LINES
     workers = scratch.shape[0]
     for worker in prange(workers):
-        own, forcing = lines[worker], (terms, TERM_FACTORS(terms, at))
+        local_lines, forcing = lines[worker], (terms, TERM_FACTORS(terms, row))
         for block in range(worker, blocks, workers):
             first = block * LINES
             used = min(LINES, ny - first)
             for b in range(used):
                 rows_along_x(
-                    (z, d, flux, qo, qn, friction), z_out, forcing, ends, values[at],
-                    scratch[worker], own, np.uint32(first + b), b, nx + 1, p,
+                    (z, d, flux, qo, qn, friction), z_out, forcing, ends, values[row],
+                    scratch[worker], local_lines, np.uint32(first + b), b, nx + 1, p,
                 )  # fmt: skip
             for b in range(used, LINES):
-                no_line(own, b, nx + 1)
-            solve_block(own, nx + 1, min(LINES, own.size))
+                no_line(local_lines, b, nx + 1)
+            solve_block(local_lines, nx + 1, min(LINES, local_lines.size))
             for b in range(used):
-                write_row(own, z_out, flux_out, np.uint32(first + b), b, nx + 1, p)
+                write_row(local_lines, z_out, flux_out, np.uint32(first + b), b, nx + 1, p)
 
 
 def workspace(ny: int, nx: int, workers: int) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -236,5 +238,5 @@ def workspace(ny: int, nx: int, workers: int) -> tuple[tuple[int, int], tuple[in
 
 def workers_of(ny: int, nx: int, threads: int) -> int:
     """Return the number of workers for the blocks of lines: one per thread, whose lines fit its cache."""
-    most = max(-(-nx // COLUMNS), -(-ny // LINES))
-    return int(np.clip(threads, 1, most))
+    max_blocks = max(-(-nx // COLUMNS), -(-ny // LINES))
+    return int(np.clip(threads, 1, max_blocks))

@@ -4,7 +4,7 @@ Each lane has four adjacent cells (vector loads), assembles the equations of the
 registers; for the coupling of lanes and warps see `eagre.solvers.tridiagonal.lanes`. The momentum flux through a corner
 and the sums of q at the edges serve the rows below and above. The tiles of one row overlap by as many cells as the
 coupling needs to decay below rounding error. The kernel is limited by the latency of loads: the row after the next is
-prefetched, or, with sufficient registers (AHEAD), the next row is loaded while this row is coupled.
+prefetched, or, with sufficient registers (PRELOAD), the next row is loaded while this row is coupled.
 """
 
 from typing import Any, NamedTuple
@@ -47,7 +47,7 @@ CELLS = 4  # cells per lane
 MAX_STORED_WARPS = 16  # maximum warps of a block with STORED: 32 KiB of shared memory in double precision
 OPEN = switch("OPEN", False)
 STORED = switch("STORED", False)  # keep the fluxes through corners for the next row in shared memory
-AHEAD = switch("AHEAD", False)  # load the next row during the coupling of lanes and warps; otherwise prefetch it
+PRELOAD = switch("PRELOAD", False)  # load the next row during the coupling of lanes and warps; otherwise prefetch it
 
 
 @cell
@@ -126,18 +126,18 @@ def with_west(array, k, values):
 @cell
 def row_of(z, d, qo, qn, k):
     """Return the row of the cells of a lane at flat index k."""
-    return row_with(z, d, qo, qn, k, own_of(z, d, z, qo, qn, k))
+    return row_with(z, d, qo, qn, k, values_at(z, d, z, qo, qn, k))
 
 
 @cell
-def own_of(z, d, flux, qo, qn, k):
+def values_at(z, d, flux, qo, qn, k):
     """Return the values of a row that a lane loads for itself."""
     return four(z, k), four(d, k), four(flux, k), four(qo, k), four(qn, k)
 
 
 @cell
 def prefetch_row(z, d, flux, qo, qn, k):
-    """Prefetch the values of `own_of`."""
+    """Prefetch the values of `values_at`."""
     prefetch_l2(z, k, 0)
     prefetch_l2(d, k, 0)
     prefetch_l2(flux, k, 0)
@@ -146,11 +146,11 @@ def prefetch_row(z, d, flux, qo, qn, k):
 
 
 @cell
-def row_with(z, d, qo, qn, k, own):
-    """Return the `Row` at flat index k from the result of `own_of`."""
-    a, b = with_west(qo, k, own[3]), with_west(qn, k, own[4])
+def row_with(z, d, qo, qn, k, values):
+    """Return the `Row` at flat index k from the result of `values_at`."""
+    a, b = with_west(qo, k, values[3]), with_west(qn, k, values[4])
     low = (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4])
-    return Row(with_west(z, k, own[0]), with_west(d, k, own[1]), low, b)
+    return Row(with_west(z, k, values[0]), with_west(d, k, values[1]), low, b)
 
 
 @cell
@@ -200,9 +200,9 @@ def stored_flux(fluxes, flux, me, n):
 
 
 @cell
-def loaded(array, at):
-    """Return a value of a map for a term; at : a flat index and an offset."""
-    return flat_load(array, at[0], at[1])
+def loaded(array, index):
+    """Return a value of a map for a term; index : a flat index and an offset."""
+    return flat_load(array, index[0], index[1])
 
 
 @cell
@@ -218,7 +218,7 @@ def row_at(low, high, here, below, above, friction, forcing, k, c, j, p):
 
 
 @cell
-def end_at(face, nx, j, low, high, here, ends, values, at, friction, k, c, row, p):
+def end_at(face, nx, j, low, high, here, ends, values, series_row, friction, k, c, row, p):
     """Return the equation of an open boundary face instead of the wall equation."""
     a, b, e, d = row
     if OPEN:
@@ -226,19 +226,19 @@ def end_at(face, nx, j, low, high, here, ends, values, at, friction, k, c, row, 
         if face == 0 and ends.low[j] != WALL:
             if FRICTION == 2 or FRICTION == 4:
                 factor = factor * flat_load(friction, k, c)
-            value, carried = real(values[at, ends.low_slot[j]]), (high.from_low, high.from_high)
+            value, carried = real(values[series_row, ends.low_slot[j]]), (high.from_low, high.from_high)
             b, e, d = end_row(ends.low[j], value, real(1.0), high.z, high.d, here, carried, high.r, factor, p)
         elif face == nx and ends.high[j] != WALL:
             if FRICTION == 2 or FRICTION == 4:
                 factor = factor * flat_load(friction, k, c - 1)
-            value, carried = real(values[at, ends.high_slot[j]]), (low.from_high, low.from_low)
+            value, carried = real(values[series_row, ends.high_slot[j]]), (low.from_high, low.from_low)
             b, a, d = end_row(ends.high[j], value, real(-1.0), low.z, low.d, here, carried, low.r, factor, p)
     return a, b, e, d
 
 
 @cell
 def face_of(
-    z, d, row, here, north, up, fluxes, below, low, forcing, friction, ends, values, at, nx, i, j, k, me, n, p
+    z, d, row, here, north, up, fluxes, below, low, forcing, friction, ends, values, series_row, nx, i, j, k, me, n, p
 ):  # fmt: skip
     """Return the high cell of face k + n, the momentum flux through its north corner, and its A, B, C, D.
 
@@ -250,7 +250,7 @@ def face_of(
     south = stored_flux(fluxes, below, me, n)
     above = store_flux(fluxes, flux_above(low, high, here[n + 1], up[n], p), me, n)
     equation = row_at(low, high, here[n + 1], south, above, friction, forcing, k, n, y, p)
-    equation = end_at(i + n, nx, j, low, high, here[n + 1], ends, values, at, friction, k, n, equation, p)
+    equation = end_at(i + n, nx, j, low, high, here[n + 1], ends, values, series_row, friction, k, n, equation, p)
     return high, above, equation
 
 
@@ -267,11 +267,12 @@ def owned(first, lane, start, overlap, nx):
 
 @entry
 def sweep_x_cuda(
-    z, d, flux, qo, qn, z_out, flux_out, friction, terms, ends, values, at, guard, run, overlap, ny, nx, p
+    z, d, flux, qo, qn, z_out, flux_out, friction, terms, ends, values, m, guard, run, overlap, ny, nx, p
 ):  # fmt: skip
     """Compute new z and flux along x; block (32, WARPS), grid (tiles, runs of rows).
 
-    run : rows of a block; overlap : cells at an inner end of a tile that another tile computes.
+    m : row of the series values; run : rows of a block; overlap : cells at an inner end of a tile that another tile
+    computes.
     """
     warp_ends = cuda.shared.array((2, WARPS, 6), real)
     fluxes = cuda.shared.array((8 if STORED else 1, WARPS, 32), real)
@@ -288,7 +289,7 @@ def sweep_x_cuda(
     pitch = np.uint32(z.shape[1])
     k = np.uint32(np.uint32(j) * pitch + np.uint32(i + PADDING))
     zero, one = real(0.0), real(1.0)
-    forcing = (terms, TERM_FACTORS(terms, at))
+    forcing = (terms, TERM_FACTORS(terms, m))
     here = six(flux, k)
     north = row_of(z, d, qo, qn, np.uint32(k + pitch))
     row, up, y = row_of(z, d, qo, qn, k), four(flux, np.uint32(k + pitch)), np.uint32(j)
@@ -296,54 +297,54 @@ def sweep_x_cuda(
     below1 = first_flux(fluxes, z, d, row, here, north, up, forcing, k, y, me, 1, p)
     below2 = first_flux(fluxes, z, d, row, here, north, up, forcing, k, y, me, 2, p)
     below3 = first_flux(fluxes, z, d, row, here, north, up, forcing, k, y, me, 3, p)
-    own = own_of(z, d, flux, qo, qn, np.uint32(k + pitch + pitch))
+    following = values_at(z, d, flux, qo, qn, np.uint32(k + pitch + pitch))
     lost = zero
     while j < end:
         k = np.uint32(k + pitch)
-        if not AHEAD:
+        if not PRELOAD:
             prefetch_row(z, d, flux, qo, qn, np.uint32(k + pitch + pitch))
         # Only the sums of the row itself are kept: the whole row would need too many registers.
         row, here = Row(five(z, k), five(d, k), north.low, north.new), six(flux, k)
-        if not AHEAD:
-            own = own_of(z, d, flux, qo, qn, np.uint32(k + pitch))
-        north = row_with(z, d, qo, qn, np.uint32(k + pitch), own)
-        up = own[2]
+        if not PRELOAD:
+            following = values_at(z, d, flux, qo, qn, np.uint32(k + pitch))
+        north = row_with(z, d, qo, qn, np.uint32(k + pitch), following)
+        up = following[2]
         low = zero if inner_low else one  # an inner end of a tile: the old flux replaces the unknown
         high = zero if inner_high else one
         # Face by face: with all cells of a lane at once, the compiler would spill registers.
         c0 = cell_of(z, d, row, here, north, forcing, k, np.uint32(j + 1), 0, p)
         c1, below0, row0 = face_of(
-            z, d, row, here, north, up, fluxes, below0, c0, forcing, friction, ends, values, at, nx, i, j, k, me, 0, p
+            z, d, row, here, north, up, fluxes, below0, c0, forcing, friction, ends, values, m, nx, i, j, k, me, 0, p
         )  # fmt: skip
         d0 = row0[3] - (one - low) * row0[0] * here[0]
         s0 = next_row(Chunk(-one, zero, zero, zero, zero, -one), low * row0[0], row0[1], row0[2], d0)
         c2, below1, row1 = face_of(
-            z, d, row, here, north, up, fluxes, below1, c1, forcing, friction, ends, values, at, nx, i, j, k, me, 1, p
+            z, d, row, here, north, up, fluxes, below1, c1, forcing, friction, ends, values, m, nx, i, j, k, me, 1, p
         )  # fmt: skip
         s1 = next_row(s0, row1[0], row1[1], row1[2], row1[3])
         c3, below2, row2 = face_of(
-            z, d, row, here, north, up, fluxes, below2, c2, forcing, friction, ends, values, at, nx, i, j, k, me, 2, p
+            z, d, row, here, north, up, fluxes, below2, c2, forcing, friction, ends, values, m, nx, i, j, k, me, 2, p
         )  # fmt: skip
         s2 = next_row(s1, row2[0], row2[1], row2[2], row2[3])
         c4, below3, row3 = face_of(
-            z, d, row, here, north, up, fluxes, below3, c3, forcing, friction, ends, values, at, nx, i, j, k, me, 3, p
+            z, d, row, here, north, up, fluxes, below3, c3, forcing, friction, ends, values, m, nx, i, j, k, me, 3, p
         )  # fmt: skip
         d3 = row3[3] - (one - high) * row3[2] * here[5]
         s3 = next_row(s2, row3[0], row3[1], high * row3[2], d3)
         chunk = Chunk(s3.a, s3.c, s3.d, s2.e, s2.f, s2.g)
-        if AHEAD:
-            own = own_of(z, d, flux, qo, qn, np.uint32(k + pitch + pitch))
+        if PRELOAD:
+            following = values_at(z, d, flux, qo, qn, np.uint32(k + pitch + pitch))
         a, c, x = lanes_joined(chunk, lane)
-        before, behind = warps_joined(warp_ends, j & 1, chunk, a, c, x, lane, warp)
+        x_before, x_after = warps_joined(warp_ends, j & 1, chunk, a, c, x, lane, warp)
         lost = max(lost, lost_coupling(chunk, a, c, lane, warp))
-        x3 = x - a * before - c * behind
+        x3 = x - a * x_before - c * x_after
         lower = from_lane(x3, max(lane - 1, 0))
-        lower = before if lane == 0 else lower
+        lower = x_before if lane == 0 else lower
         x2 = s2.d - s2.a * lower - s2.c * x3
         x1 = s1.d - s1.a * lower - s1.c * x2
         x0 = s0.d - s0.a * lower - s0.c * x1
         x4 = from_lane(x0, min(lane + 1, 31))
-        x4 = behind if lane == 31 else x4
+        x4 = x_after if lane == 31 else x4
         put_four(flux_out, k, lane, mine, even, odd, x0, x1, x2, x3)
         put_four(
             z_out, k, lane, mine, even, odd,

@@ -57,7 +57,7 @@ from eagre.solvers.tridiagonal.link import Chunk, next_row
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
 OPEN = switch("OPEN", False)
-ASK = switch("ASK", True)  # whether a block first prefetches all of its data
+PREFETCH = switch("PREFETCH", True)  # whether a block first prefetches all of its data
 PIECE = 16  # elements per prefetch
 GROUP = switch("GROUP", 8)  # adjacent groups of columns whose blocks run concurrently and share loads in the cache
 
@@ -93,27 +93,27 @@ def column_at(z, d, flux, qo, qn, k, pitch):
 
 
 @cell
-def cell_at(c, z, d, p_low, forcing, k, j, pitch, before, p):
+def cell_at(c, z, d, p_low, forcing, k, j, pitch, low_neighbour, p):
     """Return the cell of a `Column` c, at flat index k in row j; the adjacent lines are at k - 1 and k + 1.
 
-    before : surface and bed of the cell below in the column.
+    low_neighbour : surface and bed of the cell below in the column.
     """
-    wet, behind = real(0.0), (real(0.0), real(0.0))
+    wet, high_neighbour = real(0.0), (real(0.0), real(0.0))
     if TERMS:
         wet = water_on(c.d, forcing, j, (k, 0), p)
     if DISSIPATION:
         north = np.uint32(k + pitch)
-        behind = flat_load(z, north, 0), flat_load(d, north, 0)
+        high_neighbour = flat_load(z, north, 0), flat_load(d, north, 0)
     return line_cell(
-        c.z, c.d, depth(c.z_low, c.d_low), depth(c.z_high, c.d_high), before, behind, p_low, c.flux_north,
-        c.qo + c.qn, c.qo_high + c.qn_high, c.qn, c.qn_high, wet, p,
+        c.z, c.d, depth(c.z_low, c.d_low), depth(c.z_high, c.d_high), low_neighbour, high_neighbour, p_low,
+        c.flux_north, c.qo + c.qn, c.qo_high + c.qn_high, c.qn, c.qn_high, wet, p,
     )  # fmt: skip
 
 
 @cell
-def loaded(array, at):
-    """Return a value of a map for a term; at : a flat index and an offset."""
-    return flat_load(array, at[0], at[1])
+def loaded(array, index):
+    """Return a value of a map for a term; index : a flat index and an offset."""
+    return flat_load(array, index[0], index[1])
 
 
 @cell
@@ -135,27 +135,27 @@ def row_at(low, high, here, neighbours, friction, forcing, k, j, pitch, p):
 
 
 @cell
-def end_at(face, ny, i, nx, low, high, here, ends, values, at, friction, k, pitch, a, b, c, e, p):
+def end_at(face, ny, i, nx, low, high, here, ends, values, series_row, friction, k, pitch, a, b, c, e, p):
     """Return the equation of an open boundary face of a column instead of the wall equation."""
     if OPEN and i < nx:
         if face == 0 and ends.low[i] != WALL:
             factor = p.friction
             if FRICTION == 2 or FRICTION == 4:
                 factor = factor * flat_load(friction, k, 0)
-            value, carried = real(values[at, ends.low_slot[i]]), (high.from_low, high.from_high)
+            value, carried = real(values[series_row, ends.low_slot[i]]), (high.from_low, high.from_high)
             b, c, e = end_row(ends.low[i], value, real(1.0), high.z, high.d, here, carried, high.r, factor, p)
         elif face == ny and ends.high[i] != WALL:
             factor = p.friction
             if FRICTION == 2 or FRICTION == 4:
                 factor = factor * flat_load(friction, np.uint32(k - pitch), 0)
-            value, carried = real(values[at, ends.high_slot[i]]), (low.from_high, low.from_low)
+            value, carried = real(values[series_row, ends.high_slot[i]]), (low.from_high, low.from_low)
             b, a, e = end_row(ends.high[i], value, real(-1.0), low.z, low.d, here, carried, low.r, factor, p)
     return a, b, c, e
 
 
 @cell
 def next_face(
-    z, d, flux, qo, qn, z_out, friction, forcing, ends, values, at, shared, me, face, row, i, ny, nx,
+    z, d, flux, qo, qn, z_out, friction, forcing, ends, values, series_row, shared, me, face, row, i, ny, nx,
     k, pitch, column, low, here, chunk, more, p,
 ):  # fmt: skip
     """Assemble and eliminate the equation of one face, whose low cell is at k; return the chunk and the next data.
@@ -163,12 +163,14 @@ def next_face(
     column : of the high cell; more : whether rows of the chunk follow; the last row leaves e, f, g unchanged.
     """
     k = np.uint32(k + pitch)
-    further = column_at(z, d, flux, qo, qn, np.uint32(k + pitch), pitch)
+    following = column_at(z, d, flux, qo, qn, np.uint32(k + pitch), pitch)
     j = np.uint32(face + row + 1)
     high = cell_at(column, z, d, here, forcing, k, j, pitch, (low.z, low.d), p)
     neighbours = column.flux_low, column.flux_high
     a, b, c, e = row_at(low, high, here, neighbours, friction, forcing, k, j, pitch, p)
-    a, b, c, e = end_at(face + row, ny, i, nx, low, high, here, ends, values, at, friction, k, pitch, a, b, c, e, p)
+    a, b, c, e = end_at(
+        face + row, ny, i, nx, low, high, here, ends, values, series_row, friction, k, pitch, a, b, c, e, p
+    )
     new = next_row(chunk, a, b, c, e)
     store_value(shared, me, 0, row, new.a)
     store_value(shared, me, 1, row, new.c)
@@ -181,16 +183,16 @@ def next_face(
         new.a, new.c, new.d,
         select(more, new.e, chunk.e), select(more, new.f, chunk.f), select(more, new.g, chunk.g),
     )  # fmt: skip
-    return chunk, further, high, column.flux_north
+    return chunk, following, high, column.flux_north
 
 
 @cell
-def ask_for_block(z, d, flux, qo, qn, strip, segment):
+def prefetch_block(z, d, flux, qo, qn, column_group, segment):
     """Prefetch all data of a block; every thread prefetches parts of rows."""
-    pieces = max(1, WIDTH // PIECE)
-    for n in range(cuda.threadIdx.y * WIDTH + cuda.threadIdx.x, (ROWS * THREADS + 1) * pieces, THREADS * WIDTH):
-        face = np.uint32((1 - OPEN) + segment * (THREADS * ROWS) + n // pieces)
-        k = np.uint32(face * np.uint32(z.shape[1]) + np.uint32(strip * WIDTH + PADDING + n % pieces * PIECE))
+    chunks = max(1, WIDTH // PIECE)
+    for n in range(cuda.threadIdx.y * WIDTH + cuda.threadIdx.x, (ROWS * THREADS + 1) * chunks, THREADS * WIDTH):
+        face = np.uint32((1 - OPEN) + segment * (THREADS * ROWS) + n // chunks)
+        k = np.uint32(face * np.uint32(z.shape[1]) + np.uint32(column_group * WIDTH + PADDING + n % chunks * PIECE))
         prefetch_l2(z, k, 0)
         prefetch_l2(d, k, 0)
         prefetch_l2(flux, k, 0)
@@ -199,55 +201,55 @@ def ask_for_block(z, d, flux, qo, qn, strip, segment):
 
 
 @cell
-def place_of(number, strips, segments, group):
-    """Return strip and segment of a block: all segments of `group` adjacent strips, then those of the next strips."""
+def block_position(number, column_groups, segments, group):
+    """Return column group and segment of a block: all segments of `group` adjacent groups, then those of the next."""
     first = number // np.uint32(group * segments) * np.uint32(group)
-    side = min(np.uint32(group), np.uint32(strips) - first)
-    rest = number - first * np.uint32(segments)
-    segment = rest // side
-    return np.int32(first + rest - segment * side), np.int32(segment)
+    side = min(np.uint32(group), np.uint32(column_groups) - first)
+    remainder = number - first * np.uint32(segments)
+    segment = remainder // side
+    return np.int32(first + remainder - segment * side), np.int32(segment)
 
 
 @cell
-def march_up(z, d, flux, qo, qn, z_out, friction, terms, ends, values, at, shared, me, face, i, ny, nx, p):
+def assemble_up(z, d, flux, qo, qn, z_out, friction, terms, ends, values, series_row, shared, me, face, i, ny, nx, p):
     """Assemble and eliminate faces face .. face + ROWS - 1 of column i; return the remaining chunk."""
     pitch = np.uint32(z.shape[1])
     k = np.uint32(np.uint32(face) * pitch + np.uint32(i + PADDING))
     zero, one = real(0.0), real(1.0)
-    forcing = (terms, TERM_FACTORS(terms, at))
+    forcing = (terms, TERM_FACTORS(terms, series_row))
     column = column_at(z, d, flux, qo, qn, k, pitch)
-    further = column_at(z, d, flux, qo, qn, np.uint32(k + pitch), pitch)
-    before = zero, real(BEYOND)
+    following = column_at(z, d, flux, qo, qn, np.uint32(k + pitch), pitch)
+    low_neighbour = zero, real(BEYOND)
     if DISSIPATION and face > 0:
-        before = flat_load(z, np.uint32(k - pitch), 0), flat_load(d, np.uint32(k - pitch), 0)
+        low_neighbour = flat_load(z, np.uint32(k - pitch), 0), flat_load(d, np.uint32(k - pitch), 0)
     here = column.flux_north
-    low = cell_at(column, z, d, flat_load(flux, k, 0), forcing, k, np.uint32(face), pitch, before, p)
+    low = cell_at(column, z, d, flat_load(flux, k, 0), forcing, k, np.uint32(face), pitch, low_neighbour, p)
     chunk = Chunk(-one, zero, zero, zero, zero, -one)
     for pair in range(ROWS // 2):
-        chunk, further, low, here = next_face(
-            z, d, flux, qo, qn, z_out, friction, forcing, ends, values, at, shared, me, face, 2 * pair, i, ny, nx,
-            k, pitch, further, low, here, chunk, True, p,
+        chunk, following, low, here = next_face(
+            z, d, flux, qo, qn, z_out, friction, forcing, ends, values, series_row, shared, me, face, 2 * pair, i, ny,
+            nx, k, pitch, following, low, here, chunk, True, p,
         )  # fmt: skip
         k = np.uint32(k + pitch)
         more = 2 * pair + 2 < ROWS
-        chunk, further, low, here = next_face(
-            z, d, flux, qo, qn, z_out, friction, forcing, ends, values, at, shared, me, face, 2 * pair + 1, i, ny, nx,
-            k, pitch, further, low, here, chunk, more, p,
+        chunk, following, low, here = next_face(
+            z, d, flux, qo, qn, z_out, friction, forcing, ends, values, series_row, shared, me, face, 2 * pair + 1, i,
+            ny, nx, k, pitch, following, low, here, chunk, more, p,
         )  # fmt: skip
         k = np.uint32(k + pitch)
     if ROWS % 2 == 1:
-        chunk, further, low, here = next_face(
-            z, d, flux, qo, qn, z_out, friction, forcing, ends, values, at, shared, me, face, ROWS - 1, i, ny, nx,
-            k, pitch, further, low, here, chunk, False, p,
+        chunk, following, low, here = next_face(
+            z, d, flux, qo, qn, z_out, friction, forcing, ends, values, series_row, shared, me, face, ROWS - 1, i, ny,
+            nx, k, pitch, following, low, here, chunk, False, p,
         )  # fmt: skip
     return chunk
 
 
 @cell
-def march_down(z_out, flux_out, shared, me, face, i, ny, before, last, p):
-    """Compute the unknowns of a chunk from the chunk before and its own last unknown; store flux and surface.
+def substitute_down(z_out, flux_out, shared, me, face, i, ny, x_before, last, p):
+    """Compute the unknowns of a chunk from the last unknowns of the previous and of this chunk.
 
-    Beyond walls the fields stay 0. Beyond an open boundary they are unchanged.
+    The flux and the surface are stored. Beyond walls the fields stay 0. Beyond an open boundary they are unchanged.
     """
     pitch = np.uint32(z_out.shape[1])
     k = np.uint32(np.uint32(face + ROWS) * pitch + np.uint32(i + PADDING))
@@ -259,7 +261,7 @@ def march_down(z_out, flux_out, shared, me, face, i, ny, before, last, p):
         third = load_here(z_out, np.uint32(k - pitch - pitch - pitch), 0)
     for back in range(ROWS):
         row = ROWS - 1 - back
-        lower = unknown_below(shared, me, row, before, here)
+        lower = unknown_below(shared, me, row, x_before, here)
         south = np.uint32(k - pitch)
         r = near
         if KINDS == 4:
@@ -289,9 +291,9 @@ def sweep_y_cuda(
     terms,
     ends,
     values,
-    at,
-    told,
-    seams,
+    series_row,
+    chunks,
+    interfaces,
     flags,
     at_once,
     guard,
@@ -307,24 +309,26 @@ def sweep_y_cuda(
     order = cuda.shared.array(1, np.int32)
     lane, t = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
     block_number(flags, order, np.uint32(at_once))
-    number, strips, segments = np.uint32(order[0]), np.int32(cuda.gridDim.x), np.int32(cuda.gridDim.y)
+    number, column_groups, segments = np.uint32(order[0]), np.int32(cuda.gridDim.x), np.int32(cuda.gridDim.y)
     group = min(GROUP, max(1, at_once // 2))  # a block waits for one that starts `group` blocks later
-    strip, segment = place_of(number, strips, segments, group)
-    if ASK:
-        ask_for_block(z, d, flux, qo, qn, strip, segment)
-    block = np.int32(strip * segments + segment)
-    i = np.int32(strip * WIDTH + lane)
+    column_group, segment = block_position(number, column_groups, segments, group)
+    if PREFETCH:
+        prefetch_block(z, d, flux, qo, qn, column_group, segment)
+    block = np.int32(column_group * segments + segment)
+    i = np.int32(column_group * WIDTH + lane)
     face = np.int32((1 - OPEN) + (segment * THREADS + t) * ROWS)
     me = thread_offset(t, lane)
-    chunk = march_up(z, d, flux, qo, qn, z_out, friction, terms, ends, values, at, shared, me, face, i, ny, nx, p)
+    chunk = assemble_up(
+        z, d, flux, qo, qn, z_out, friction, terms, ends, values, series_row, shared, me, face, i, ny, nx, p
+    )
     a, c, x = column_threads(chunk, shared, me)
     if MODE == EXCHANGE or MODE == REDUCE:
-        publish_interfaces(told, block, t, lane, chunk, a, c, x)
+        publish_interfaces(chunks, block, t, lane, chunk, a, c, x)
     if MODE == REDUCE:
         return
-    before, behind = outside(told, seams, flags, guard, shared, block, segment, chunk, a, c, x)
-    lower, x = last_unknowns(shared, me, a, c, x, before, behind)
-    march_down(z_out, flux_out, shared, me, face, i, ny, lower, x, p)
+    x_before, x_after = outside(chunks, interfaces, flags, guard, shared, block, segment, chunk, a, c, x)
+    lower, x = last_unknowns(shared, me, a, c, x, x_before, x_after)
+    substitute_down(z_out, flux_out, shared, me, face, i, ny, lower, x, p)
 
 
 def shape_of(

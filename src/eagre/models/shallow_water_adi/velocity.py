@@ -31,8 +31,8 @@ def face_speed(flux, z, d, z_beyond, d_beyond, dry):
     h, h_other = larger(z - d, zero), larger(z_other - d_other, zero)
     weighted = (h * h + h_other * h_other) / larger(h + h_other, real(MIN_DEPTH))
     over_ridge = larger(z, z_other) - larger(d, d_other)
-    least = larger(dry, real(MIN_DEPTH))
-    return select(over_ridge > dry, abs(flux) / larger(smaller(weighted, over_ridge), least), zero)
+    min_depth = larger(dry, real(MIN_DEPTH))
+    return select(over_ridge > dry, abs(flux) / larger(smaller(weighted, over_ridge), min_depth), zero)
 
 
 @cell
@@ -92,28 +92,28 @@ def velocities_of(z: np.ndarray, p: np.ndarray, q: np.ndarray, setup: Any) -> tu
     ny, nx = z.shape
     j, i = np.arange(ny)[:, None], np.arange(nx)[None]
     surface = np.pad(z, 1)
-    beside = (surface[1:-1, :-2], surface[1:-1, 2:], surface[:-2, 1:-1], surface[2:, 1:-1])
-    return _of_cells(z, (p[:, :-1], p[:, 1:]), (q[:-1], q[1:]), beside, setup, j, i)
+    neighbours = (surface[1:-1, :-2], surface[1:-1, 2:], surface[:-2, 1:-1], surface[2:, 1:-1])
+    return _of_cells(z, (p[:, :-1], p[:, 1:]), (q[:-1], q[1:]), neighbours, setup, j, i)
 
 
 def velocities_at(
-    words: Sequence[np.ndarray] | np.ndarray, setup: Any, j: Any, i: Any
+    samples: Sequence[np.ndarray] | np.ndarray, setup: Any, j: Any, i: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the velocities along x and y in cells (j, i) on the host from the values of `taking.taken`."""
-    z, p, p_high, before, before_high, after, after_high, *beside = words
+    """Return the velocities along x and y in cells (j, i) on the host from the values of `taking.sample_points`."""
+    z, p, p_high, q_before, q_before_high, q_after, q_after_high, *neighbours = samples
     half = z.dtype.type(0.5)
-    q = ((before + after) * half, (before_high + after_high) * half)
-    return _of_cells(z, (p, p_high), q, beside, setup, j, i)
+    q = ((q_before + q_after) * half, (q_before_high + q_after_high) * half)
+    return _of_cells(z, (p, p_high), q, neighbours, setup, j, i)
 
 
 def _of_cells(
-    z: Any, p: Any, q: Any, beside: Any, setup: Any, j: Any, i: Any
+    z: Any, p: Any, q: Any, neighbours: Any, setup: Any, j: Any, i: Any
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Return the velocities in cells (j, i).
 
-    `beside` : surfaces to the west, east, south and north.
+    `neighbours` : surfaces to the west, east, south and north.
     """
-    dry, (west, east, south, north) = setup.dry_depth if setup.drying else 0.0, beside
+    dry, (west, east, south, north) = setup.dry_depth if setup.drying else 0.0, neighbours
     bed = partial(_bed_at, setup.bed, z.dtype)
     here = bed(j, i)
     u = velocities((west, z, east), (bed(j, i - 1), here, bed(j, i + 1)), p, dry)
@@ -124,5 +124,5 @@ def _bed_at(bed: np.ndarray, kind: Any, j: Any, i: Any) -> np.ndarray:
     """Return the bed in cells (j, i); `OUTSIDE` beyond the grid."""
     ny, nx = bed.shape
     inside = (j >= 0) & (j < ny) & (i >= 0) & (i < nx)
-    found = np.where(inside, bed[np.clip(j, 0, ny - 1), np.clip(i, 0, nx - 1)], OUTSIDE)
-    return np.minimum(found, OUTSIDE).astype(kind)
+    values = np.where(inside, bed[np.clip(j, 0, ny - 1), np.clip(i, 0, nx - 1)], OUTSIDE)
+    return np.minimum(values, OUTSIDE).astype(kind)
