@@ -17,7 +17,6 @@ from physics.test_adi_against_oracle import everything
 
 DOUBLE_ON_PURPOSE = {
     "row_sums_cuda": 80,  # sums of rows are kept in double precision
-    "book_cuda": 8,  # and so is the book of what came in
     "balance_cuda": 8,
     "accumulate_cuda": 8,  # as the sums of the ADI model
     "boundary_pass_cuda": 55,  # its last block judges the clock, and series are looked up in double

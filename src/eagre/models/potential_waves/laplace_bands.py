@@ -28,7 +28,7 @@ from eagre.models.potential_waves.laplace_base import MAX_ITERATIONS, Laplace
 from eagre.models.potential_waves.laplace_part import LaplacePart
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.zones import ZoneRelaxation
-from eagre.several import DistributedArray, DeviceMesh, part_of
+from eagre.several import DeviceMesh, DistributedArray, part_of
 from eagre.solvers.multigrid.bands import DistributedMultigrid, decompose_grids
 from eagre.solvers.multigrid.plan import Choices, plan_of
 from eagre.stepping.until import THREADS, StopTest
