@@ -109,7 +109,7 @@ def test_other_grids_and_cycles_in_bands(marches, shape, dy, more):
 def test_what_is_lost_shows(marches, monkeypatch, lost):
     from eagre.backend.simulated import SimulatedDevice
 
-    exchange, halo = LocalTransport.exchange, bands.Cut._halo
+    exchange, halo = LocalTransport.exchange, bands.GridDecomposition._halo
     if lost == "halo":  # by a row and what grids in bands need to nest
         monkeypatch.setattr(bands.Cut, "_halo", lambda cut, first: halo(cut, first) - 2)
     else:
