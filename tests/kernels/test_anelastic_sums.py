@@ -27,7 +27,7 @@ def engine_of(device, precision, hill) -> Any:
     own = model.engine
     present = {name: device.array(array) for name, array in own.steps.fields.present.items()}
     fields = SimpleNamespace(velocity=Velocity(*(present[name] for name in "uvw")), present=present)
-    steps = SimpleNamespace(before=1.0, fields=fields, projection=SimpleNamespace(phi=device.array(present["u"])))
+    steps = SimpleNamespace(previous_dt=1.0, fields=fields, projection=SimpleNamespace(phi=device.array(present["u"])))
     slopes = Slopes(**own.metric.arrays(device, precision))
     return SimpleNamespace(
         setup=own.setup,

@@ -111,7 +111,7 @@ def test_what_is_lost_shows(marches, monkeypatch, lost):
 
     exchange, halo = LocalTransport.exchange, bands.GridDecomposition._halo
     if lost == "halo":  # by a row and what grids in bands need to nest
-        monkeypatch.setattr(bands.Cut, "_halo", lambda cut, first: halo(cut, first) - 2)
+        monkeypatch.setattr(bands.GridDecomposition, "_halo", lambda cut, first: halo(cut, first) - 2)
     else:
         monkeypatch.setattr(
             LocalTransport, "exchange", lambda self, messages: exchange(self, [m for m in messages if m.field != lost])
