@@ -15,8 +15,8 @@ from records import RESULTS, keep, line
 
 from eagre.advection.mpdata import plan_of
 from eagre.advection.plan import Advector, Options
+from eagre.backend.compilation.origin import cache_bytes
 from eagre.backend.device import check_precision
-from eagre.backend.origin import cache_bytes
 from eagre.backend.select import select
 from eagre.backend.timing import copy_bandwidth, times_of
 from eagre.bench import machine

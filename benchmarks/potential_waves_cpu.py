@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.select import select
-from eagre.models.potential_waves.laplace import LaplaceProblem
-from eagre.models.potential_waves.stencils import Vertical
+from eagre.models.potential_waves.laplace.solver import LaplaceProblem
+from eagre.models.potential_waves.laplace.stencils import Vertical
 from eagre.models.potential_waves.step import Steps
 
 GRAVITY = 9.82

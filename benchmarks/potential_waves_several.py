@@ -18,8 +18,8 @@ from eagre import Grid, PotentialWaves
 from eagre.backend.group import BARRIER
 from eagre.backend.select import select
 from eagre.backend.timing import copy_bandwidth, times_of
-from eagre.models.potential_waves.laplace_bands import DistributedLaplace
-from eagre.models.potential_waves.stencils import RELAXATION
+from eagre.models.potential_waves.laplace.solver_subdomains import DistributedLaplace
+from eagre.models.potential_waves.laplace.stencils import RELAXATION
 
 AT_ONCE = 10  # iterations of a graph
 STEPS = 3

@@ -27,13 +27,13 @@ from eagre.backend.timing import copy_bandwidth, times_of
 from eagre.bench import machine
 from eagre.cases import mike21
 from eagre.constants import GRAVITY
-from eagre.models.barotropic.bands import MultiDeviceEngine
-from eagre.models.shallow_water import bands
+from eagre.models.barotropic.devices.multi_device import MultiDeviceEngine
 from eagre.models.shallow_water import setup as explicit
 from eagre.models.shallow_water.datum import Datum
-from eagre.models.shallow_water_adi.bands import engine_for
+from eagre.models.shallow_water.devices import multi_device
+from eagre.models.shallow_water_adi.devices.multi_device import engine_for
 from eagre.models.shallow_water_adi.engine import Setup
-from eagre.models.shallow_water_adi.layout import padded
+from eagre.models.shallow_water_adi.memory_layout import padded
 from eagre.terms.collect import terms_of
 
 ROUND = 1.6e9  # points times steps that are timed at once, about
@@ -92,8 +92,8 @@ class Pool:
         self.device = select_devices(device)
         self.engine = engine_for(setup, self.device, precision)
         self.bytes = 14 * np.dtype(self.engine.real).itemsize
-        bands = getattr(self.engine, "bands", None)
-        engines = [(band.low, band.engine) for band in bands] if bands else [(0, self.engine)]
+        multi_device = getattr(self.engine, "bands", None)
+        engines = [(band.low, band.engine) for band in multi_device] if multi_device else [(0, self.engine)]
         for low, engine in engines:
             grid, real = engine.setup.grid, engine.real
             hump = mike21.hump(ny)[low : low + grid.ny, None].astype(real) * mike21.hump(nx).astype(real)
@@ -131,7 +131,7 @@ class Basin:
             first_step=0.05, fixed=True, datum=Datum(0.0, precision == "single"),
         )  # fmt: skip
         self.device = select_devices(device)
-        self.engine = bands.engine_for(setup, self.device, precision)
+        self.engine = multi_device.engine_for(setup, self.device, precision)
         self.bytes = 17 * np.dtype(self.engine.real).itemsize
         across, along = (np.exp(-(((at - n / 2) / (n / 4)) ** 2)) for at, n in ((grid.x, nx), (grid.y, ny)))
         still = np.broadcast_to(0.0, grid.shape)
@@ -152,7 +152,7 @@ class Basin:
     def pair(self) -> list[Any]:
         """The launches, or the stages, of two steps, which the clock is ready for."""
         engine = self.engine
-        if isinstance(engine, bands.MultiDeviceEngine):
+        if isinstance(engine, multi_device.MultiDeviceEngine):
             engine.arrange()  # anew: exchanges may be left out
         engine.send_request(1e9, 2**50)
         self.device.run(engine.begin)

@@ -9,7 +9,7 @@ import numpy as np
 import restarts
 from eagre import BarotropicVorticity, Grid, Layers
 from eagre.backend.group import BARRIER
-from eagre.models.barotropic.wind import varying_curl
+from eagre.models.barotropic.forcing.wind import varying_curl
 from eagre.series import Series
 
 CASES = {

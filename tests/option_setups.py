@@ -36,7 +36,7 @@ from eagre import (
     Wall,
     Wavemaker,
 )
-from eagre.models.anelastic.atmosphere import Atmosphere
+from eagre.models.anelastic.base.atmosphere import Atmosphere
 
 MAPS = Maps()
 WATER_AVERAGES = TimeStatistics(mean=("surface_elevation", "velocity_x"), variance=("surface_elevation",))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import eagre
-from eagre.models.anelastic.atmosphere import Atmosphere
+from eagre.models.anelastic.base.atmosphere import Atmosphere
 
 
 def small(kind, precision="double"):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import cell
+from eagre.backend.compilation.cells import cell
 from eagre.backend.device import PlainDevice, check_precision
 from eagre.models.barotropic.kernels import five_points
 from eagre.solvers.poisson import PoissonSolver
-from eagre.stepping.until import ConvergenceLoop, StopTest, is_iterating
+from eagre.stepping.convergence_loop import ConvergenceLoop, StopTest, is_iterating
 
 SPACING = 0.1
 

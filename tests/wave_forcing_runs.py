@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.models.potential_waves.breaking import Breaking
-from eagre.models.potential_waves.inlet import Inlet
-from eagre.models.potential_waves.laplace import LaplaceProblem
-from eagre.models.potential_waves.sponge import Sponge
-from eagre.models.potential_waves.stencils import Vertical
+from eagre.models.potential_waves.boundaries.sponge import Sponge
+from eagre.models.potential_waves.boundaries.wavemaker import Inlet
+from eagre.models.potential_waves.laplace.solver import LaplaceProblem
+from eagre.models.potential_waves.laplace.stencils import Vertical
+from eagre.models.potential_waves.surface.breaking import Breaking
 
 NX, NY, SPACING, DEPTH, GRAVITY = 48, 4, 0.25, 0.5, 9.81
 

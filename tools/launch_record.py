@@ -46,7 +46,7 @@ def text_of(program: Any) -> str:
 
 def ptx_of(program: Any, signature: tuple[Any, ...]) -> str:
     """PTX of a program with its mangled names replaced by numbers."""
-    from eagre.backend.cuda import ptx
+    from eagre.backend.cuda.compiler import ptx
 
     names: dict[str, str] = {}
     text = re.sub(r"//[^\n]*", "", ptx(program, signature))

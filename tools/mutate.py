@@ -30,7 +30,7 @@ AVERAGES = (
     "tests/physics/test_averages_waves.py"
 )
 TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
-    "backend/origin.py": TUNER,
+    "backend/compilation/origin.py": TUNER,
     "backend/tuned.py": TUNER,
     "bench/benchmark.py": "tests/unit/test_bench_records.py",
     "bench/compilers.py": TUNER,
@@ -52,22 +52,22 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "decomposition.py": "tests/unit/test_decomposition.py",
     "io/cf.py": "tests/unit/test_io_grid_mapping.py tests/unit/test_io_netcdf.py tests/unit/test_io_levels.py "
     "tests/cli/test_cf.py",
-    "io/cog.py": "tests/cli/test_cli_export.py",
-    "io/grid_mapping.py": "tests/unit/test_io_grid_mapping.py",
-    "io/heights.py": "tests/unit/test_io_sounding.py",
-    "io/geotiff.py": "tests/unit/test_io_dem.py",
-    "io/lattice.py": "tests/unit/test_io_warp.py tests/unit/test_io_weather.py tests/unit/test_io_grid_mapping.py",
-    "io/outline.py": "tests/cli/test_cli_export.py",
-    "io/part.py": "tests/cli/test_cli_outputs.py tests/unit/test_io_gdal.py",
+    "io/rasters/cog.py": "tests/cli/test_cli_export.py",
+    "io/rasters/grid_mapping.py": "tests/unit/test_io_grid_mapping.py",
+    "io/tables/heights.py": "tests/unit/test_io_sounding.py",
+    "io/rasters/geotiff.py": "tests/unit/test_io_dem.py",
+    "io/rasters/lattice.py": "tests/unit/test_io_warp.py tests/unit/test_io_weather.py tests/unit/test_io_grid_mapping.py",
+    "io/vectors/outline.py": "tests/cli/test_cli_export.py",
+    "io/writers/grid_subset.py": "tests/cli/test_cli_outputs.py tests/unit/test_io_gdal.py",
     "io/record_": "tests/unit/test_io_weather.py tests/unit/test_io_weather_joined.py",
-    "io/records.py": "tests/unit/test_io_netcdf.py tests/unit/test_io_gauges.py",
-    "io/rows.py": "tests/unit/test_io_gauges.py tests/cli/test_cli_files.py",
-    "io/series.py": "tests/unit/test_io_series.py",
-    "io/sounding.py": "tests/unit/test_io_sounding.py",
-    "io/warp.py": "tests/unit/test_io_warp.py",
-    "io/vector.py": "tests/unit/test_io_named_places.py tests/unit/test_config_zones.py "
+    "io/records/records.py": "tests/unit/test_io_netcdf.py tests/unit/test_io_gauges.py",
+    "io/tables/csv_rows.py": "tests/unit/test_io_gauges.py tests/cli/test_cli_files.py",
+    "io/tables/series.py": "tests/unit/test_io_series.py",
+    "io/tables/sounding.py": "tests/unit/test_io_sounding.py",
+    "io/rasters/warp.py": "tests/unit/test_io_warp.py",
+    "io/vectors/vector.py": "tests/unit/test_io_named_places.py tests/unit/test_config_zones.py "
     "tests/unit/test_config_levees.py tests/unit/test_config_zone_rain.py",
-    "io/weather.py": "tests/unit/test_io_weather.py tests/unit/test_config_weather.py",
+    "io/weather/weather.py": "tests/unit/test_io_weather.py tests/unit/test_config_weather.py",
     "io": "tests/unit/test_io_dem.py tests/unit/test_io_series.py tests/unit/test_io_resample.py "
     "tests/unit/test_io_restart.py",
     "kernels": "tests/kernels/test_formulas.py tests/kernels/test_targets_agree.py",
@@ -79,18 +79,18 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "tests/physics/test_anelastic_closure.py tests/physics/test_anelastic_forcing.py "
     "tests/physics/test_anelastic_sides.py tests/physics/test_anelastic_surface.py "
     "tests/physics/test_anelastic_profiles.py tests/physics/test_anelastic_subgrid.py",
-    "models/anelastic/balance.py": "tests/physics/test_anelastic_pressure.py",
-    "models/anelastic/maxima.py": "tests/physics/test_anelastic_measured.py",
-    "models/anelastic/places.py": "tests/physics/test_anelastic_measured.py tests/cli/test_cli_anelastic_measured.py",
-    "models/anelastic/probes.py": "tests/physics/test_anelastic_measured.py tests/cli/test_cli_anelastic_measured.py",
-    "models/anelastic/slices.py": "tests/physics/test_anelastic_measured.py tests/cli/test_cli_anelastic_measured.py",
-    "models/anelastic/spectra.py": "tests/physics/test_anelastic_measured.py",
-    "models/anelastic/polynomial.py": "tests/unit/test_gcr.py tests/physics/test_anelastic_pressure.py",
+    "models/anelastic/pressure/mass_balance.py": "tests/physics/test_anelastic_pressure.py",
+    "models/anelastic/sampling/extremes.py": "tests/physics/test_anelastic_measured.py",
+    "models/anelastic/sampling/interpolation.py": "tests/physics/test_anelastic_measured.py tests/cli/test_cli_anelastic_measured.py",
+    "models/anelastic/sampling/probes.py": "tests/physics/test_anelastic_measured.py tests/cli/test_cli_anelastic_measured.py",
+    "models/anelastic/sampling/slices.py": "tests/physics/test_anelastic_measured.py tests/cli/test_cli_anelastic_measured.py",
+    "models/anelastic/sampling/spectra.py": "tests/physics/test_anelastic_measured.py",
+    "models/anelastic/preconditioners/polynomial.py": "tests/unit/test_gcr.py tests/physics/test_anelastic_pressure.py",
     "models/barotropic": "tests/kernels/test_barotropic_reference.py tests/physics/test_barotropic_against_oracle.py "
     "tests/physics/test_barotropic_physics.py tests/physics/test_barotropic_carried.py "
     "tests/physics/test_barotropic_stability.py",
-    "models/barotropic/averaging.py": "tests/physics/test_averages.py",
-    "models/barotropic/scales.py": "tests/physics/test_barotropic_physics.py::test_numbers_of_the_thesis "
+    "models/barotropic/sampling/averaging.py": "tests/physics/test_averages.py",
+    "models/barotropic/sampling/scales.py": "tests/physics/test_barotropic_physics.py::test_numbers_of_the_thesis "
     "tests/physics/test_barotropic_physics.py::test_points_a_munk_width tests/unit/test_config_barotropic.py",
     "models/barotropic/wind": "tests/unit/test_config_barotropic_wind.py tests/unit/test_config_barotropic.py "
     "tests/physics/test_barotropic_wind.py",
@@ -100,7 +100,7 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "models/shallow_water/": "tests/unit/test_explicit_cells.py tests/physics/test_against_oracle.py "
     "tests/kernels/test_shallow_water_reference.py "
     "tests/physics/test_lakes_at_rest.py tests/physics/test_restart.py",
-    "models/shallow_water/balance.py": "tests/physics/test_balance.py tests/physics/test_lines.py "
+    "models/shallow_water/sampling/water_balance.py": "tests/physics/test_balance.py tests/physics/test_lines.py "
     "tests/physics/test_weather.py",
     "models/shallow_water/band": "tests/physics/test_explicit_bands.py tests/unit/test_copies_of_models.py "
     "tests/physics/test_gauges.py",
@@ -115,12 +115,12 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "solvers/tridiagonal": "tests/kernels/test_tridiagonal.py",
     "stepping/averages.py": AVERAGES,
     "stepping/clock.py": "tests/unit/test_stepping_clock.py tests/unit/test_stepping_series.py",
-    "stepping/reach.py": "tests/unit/test_stepping_reach.py",
-    "stepping/until.py": "tests/unit/test_stepping_until.py",
+    "stepping/plausibility.py": "tests/unit/test_stepping_reach.py",
+    "stepping/convergence_loop.py": "tests/unit/test_stepping_until.py",
     "stepping": "tests/unit/test_stepping_clock.py tests/unit/test_stepping_series.py "
     "tests/unit/test_stepping_advance.py tests/unit/test_stepping_run.py",
     "terms": "tests/kernels/test_terms.py tests/physics/test_sources.py",
-    "terms/moving.py": "tests/physics/test_weather.py tests/unit/test_cyclone.py",
+    "terms/record_quantities.py": "tests/physics/test_weather.py tests/unit/test_cyclone.py",
     "tides.py": "tests/unit/test_tides.py",
     "tuning": f"{TUNER} tests/unit/test_tuning.py tests/unit/test_tuner_disturbed.py",
     "waves": "tests/unit/test_waves_regular.py tests/unit/test_waves_seas.py tests/unit/test_waves_records.py",
@@ -130,13 +130,13 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "waves/steady.py": "tests/unit/test_waves_regular.py",
 }
 SIMULATED = {  # kernels of a GPU: the same, with a part of a test's name
-    "models/barotropic/update_cuda.py": ("tests/kernels/test_barotropic_kernels.py", "simulated_cuda"),
-    "models/barotropic/vectors_cuda.py": ("tests/kernels/test_barotropic_kernels.py", "simulated_cuda"),
-    "models/shallow_water/march_cuda.py": ("tests/kernels/test_targets_agree.py", "march"),
-    "models/shallow_water/march_lanes.py": ("tests/kernels/test_targets_agree.py", "march"),
+    "models/barotropic/update/update_cuda.py": ("tests/kernels/test_barotropic_kernels.py", "simulated_cuda"),
+    "models/barotropic/update/vectors_cuda.py": ("tests/kernels/test_barotropic_kernels.py", "simulated_cuda"),
+    "models/shallow_water/stages/row_streaming_cuda.py": ("tests/kernels/test_targets_agree.py", "march"),
+    "models/shallow_water/stages/row_streaming_lanes.py": ("tests/kernels/test_targets_agree.py", "march"),
     "models/shallow_water/tile_": ("tests/kernels/test_targets_agree.py", "tiles or odd_sizes"),
     "models/shallow_water_adi/sweep_cuda": ("tests/kernels/test_adi_kernels.py", "simulated_sweeps"),
-    "solvers/poisson/bands_cuda.py": ("tests/kernels/test_barotropic_bands.py", "simulated"),
+    "solvers/poisson/slabs_cuda.py": ("tests/kernels/test_barotropic_bands.py", "simulated"),
     "solvers/poisson/box_cuda.py": ("tests/kernels/test_barotropic_kernels.py", "simulated_cuda"),
     "solvers/poisson/columns_cuda.py": ("tests/kernels/test_barotropic_kernels.py", "simulated_columns"),
     "solvers/poisson/rows_cuda.py": ("tests/kernels/test_barotropic_kernels.py", "simulated_sine or simulated_cuda"),
@@ -147,7 +147,7 @@ SIMULATED = {  # kernels of a GPU: the same, with a part of a test's name
     "terms/blended.py": ("tests/kernels/test_weather_kernels.py", "simulated or band"),
     "solvers/tridiagonal/reduction_cuda.py": ("tests/kernels/test_tridiagonal.py", "simulated_methods"),
 }
-FORMULAS = ("boundaries", "config/units.py", "decomposition.py", "io/geotiff.py", "io/resample.py", "io/series.py",
+FORMULAS = ("boundaries", "config/units.py", "decomposition.py", "io/rasters/geotiff.py", "io/rasters/resample.py", "io/tables/series.py",
             "kernels", "models", "series.py", "solvers", "stepping", "terms")  # fmt: skip
 SIGNS = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*"}
 ORDERS = {ast.Lt: ">=", ast.LtE: "<", ast.Gt: "<=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "=="}

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from eagre.config.conditions import CONDITIONS, InsidePlace, Place
 from eagre.config.expressions import CONSTANTS, FUNCTIONS
 from eagre.config.fieldvalues import ClassRaster, FieldValue, RasterFile
-from eagre.config.places import PlacesFile
+from eagre.config.named_locations import PlacesFile
 from eagre.config.section import Section
 from eagre.config.signals import SeriesExpression, SeriesFile, SeriesTable, Signal
 from eagre.config.tides import SeriesTides

@@ -15,11 +15,11 @@ import numpy as np
 from eagre.backend.device import HostCall
 from eagre.backend.timing import copy_bandwidth, times_of
 from eagre.bench.anelastic import _turbulence
-from eagre.cases.air import taylor_green_cube
+from eagre.cases.atmosphere import taylor_green_cube
 from eagre.grid import Grid
-from eagre.models.anelastic.atmosphere import Atmosphere
+from eagre.models.anelastic.base.atmosphere import Atmosphere
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.models.anelastic.projection import Projection
+from eagre.models.anelastic.pressure.projection import Projection
 
 
 def hill(precision: str, device: str = "cuda") -> AnelasticFlow:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.cells import cell
+from eagre.backend.compilation.cells import cell
 from eagre.backend.select import select
 from eagre.backend.timing import copy_bandwidth, times_of
 from eagre.solvers.tridiagonal.choice import best_method

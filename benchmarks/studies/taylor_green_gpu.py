@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 
-from eagre.cases.air import taylor_green_cube
+from eagre.cases.atmosphere import taylor_green_cube
 from eagre.validation.anelastic_flows import SPECTRAL
 
 PEAK = (8.97, 0.0128575)

@@ -23,8 +23,8 @@ import numpy as np
 from eagre.backend.device import Device
 from eagre.backend.select import select
 from eagre.backend.timing import copy_bandwidth, times_of
-from eagre.models.potential_waves.laplace import LaplaceProblem
-from eagre.models.potential_waves.stencils import RELAXATION, Vertical
+from eagre.models.potential_waves.laplace.solver import LaplaceProblem
+from eagre.models.potential_waves.laplace.stencils import RELAXATION, Vertical
 from eagre.models.potential_waves.step import Steps
 
 SPACING = 1.0 / 32.0  # m: 32 points a wave

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from eagre.arguments import array_copy
 from eagre.backend.device import Device, check_precision
 from eagre.backend.group import Group
 from eagre.backend.memory import check_host_memory
-from eagre.basis import RestartReference, check_references, reference_values
 from eagre.errors import InputError, MemoryNeededError
-from eagre.given import array_copy
 from eagre.grid import Grid, centre_bed
 from eagre.names import unknown_field
 from eagre.plausible import check_plausible
+from eagre.restart_references import RestartReference, check_references, reference_values
 
 DEVICE_WORDS = 12  # values per cell in the precision of the run: two or three states, bed, Manning map
 HOST_WORDS = 6  # double-precision values per cell during model set-up: bed, initial state, temporary arrays
@@ -143,7 +143,7 @@ def check_state(
 ) -> None:  # fmt: skip
     """Raise `InputError` for a state of another model kind, grid or reference data, or with values that are not finite.
 
-    fields : shapes by name; numbers : names of required entries of any shape; references : see `eagre.basis`.
+    fields : shapes by name; numbers : names of required entries of any shape; references : see `eagre.restart_references`.
     """
     for name in (*fields, *numbers):
         actual_shape = np.shape(state[name]) if name in state else None

@@ -15,8 +15,8 @@ import pytest
 from eagre.cli import exits
 from eagre.io import read_restart_header
 from eagre.io.files import WriteError
-from eagre.io.records import RecordFile
-from eagre.io.rows import RowFile, header_line
+from eagre.io.records.records import RecordFile
+from eagre.io.tables.csv_rows import RowFile, header_line
 from eagre.stepping.run import _Loop
 
 OLD = b"an older result"

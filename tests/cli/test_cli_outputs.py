@@ -7,7 +7,7 @@ import pytest
 
 from eagre.cli import exits
 from eagre.grid import Grid
-from eagre.io.part import Subset
+from eagre.io.writers.grid_subset import Subset
 
 SEVERAL = """\
 [[output]]

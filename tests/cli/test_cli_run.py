@@ -20,7 +20,7 @@ from eagre.cli import exits, progress
 from eagre.cli.progress import rates, share_done
 from eagre.cli.run import _of_copy, _summary_rows
 from eagre.io import restart, write_restart
-from eagre.io.records import RecordFile
+from eagre.io.records.records import RecordFile
 from eagre.kernels.water_sums import water_rows
 
 
@@ -98,7 +98,7 @@ def test_time_left_is_that_of_the_steps_alone():
 
 @pytest.mark.parametrize("count", [1, 10_000])
 def test_number_of_threads(eagre, fake_case, count):
-    from eagre.backend.cpu import set_threads, threads
+    from eagre.backend.cpu.compiler import set_threads, threads
 
     most = threads()
     done = eagre("run", fake_case(), "--threads", count)

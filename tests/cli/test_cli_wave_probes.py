@@ -10,7 +10,7 @@ import pytest
 from eagre import Grid, PotentialWaves
 from eagre.cli import exits
 from eagre.errors import ConvergenceError
-from eagre.models.potential_waves.laplace import LaplaceProblem
+from eagre.models.potential_waves.laplace.solver import LaplaceProblem
 
 AIRY = """\
 model = "potential-waves"

@@ -68,7 +68,7 @@ def test_commands_read_a_store(eagre, zarr_case, tmp_path):
 
 def test_a_case_without_the_library_is_refused_before_it_runs(eagre, zarr_case, tmp_path, monkeypatch):
     path = zarr_case()
-    monkeypatch.setattr(sys.modules["eagre.io.store_zarr"].importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(sys.modules["eagre.io.records.store_zarr"].importlib.util, "find_spec", lambda name: None)
     done = eagre("run", path)
     assert done.code == exits.BAD_INPUT
     assert "pip install 'eagre[zarr]'" in done.err and "output.file" in done.err

@@ -13,11 +13,11 @@ import xarray as xr
 from eagre.cli import exits
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.io.dem import read_dem
-from eagre.io.records import RecordFile
-from eagre.io.rows import RowFile
-from eagre.io.series import read_series
-from eagre.io.weather import read_weather
+from eagre.io.rasters.dem import read_dem
+from eagre.io.records.records import RecordFile
+from eagre.io.tables.csv_rows import RowFile
+from eagre.io.tables.series import read_series
+from eagre.io.weather.weather import read_weather
 
 RANDOM = np.random.default_rng(3)
 

@@ -11,7 +11,7 @@ import eagre
 from anelastic_runs import RUNS
 from eagre.advection import Mpdata, mpdata
 from eagre.backend.select import cuda_problem
-from eagre.models.anelastic.atmosphere import Atmosphere
+from eagre.models.anelastic.base.atmosphere import Atmosphere
 
 pytestmark = [
     pytest.mark.gpu,

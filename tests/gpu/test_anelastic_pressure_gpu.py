@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from eagre.backend.select import cuda_problem, select
-from eagre.models.anelastic.metric import Metric
-from eagre.models.anelastic.projection import Projection
+from eagre.models.anelastic.base.metric import Metric
+from eagre.models.anelastic.pressure.projection import Projection
 
 pytestmark = [
     pytest.mark.gpu,

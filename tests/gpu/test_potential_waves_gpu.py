@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from eagre.backend.select import cuda_problem, select
-from eagre.models.potential_waves import laplace
-from eagre.models.potential_waves.laplace import LaplaceProblem
-from eagre.models.potential_waves.stencils import Vertical
+from eagre.models.potential_waves.laplace import solver
+from eagre.models.potential_waves.laplace.solver import LaplaceProblem
+from eagre.models.potential_waves.laplace.stencils import Vertical
 from eagre.models.potential_waves.step import Steps
 
 pytestmark = [
@@ -90,7 +90,7 @@ def test_modes_of_16_bits_give_the_same_answers(monkeypatch, nz, precision):
     x, y = np.meshgrid(np.arange(257) / 32.0, np.arange(193) / 32.0)
     wave, found = np.cos(2.0 * np.pi * x) * np.cos(2.0 * np.pi * y), []
     for large in (0, 10**9):
-        monkeypatch.setattr(laplace, "LARGE", large)
+        monkeypatch.setattr(solver, "LARGE", large)
         problem = LaplaceProblem(
             0.25 + 0.02 * wave, (1 / 32, 1 / 32), Vertical(nz, 6), (False, False), select("cuda"), precision,
             correction="single",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eagre.backend.select import cuda_problem
-from eagre.solvers.multigrid import bands
+from eagre.solvers.multigrid import distributed
 from potential_waves_runs import apart, basin, cliff, torus
 from restarts import assert_repeats_and_restarts, different_arrays
 
@@ -31,7 +31,7 @@ RUNS = {
 def test_as_one_gpu(run, devices, monkeypatch):
     make, options, first = run
     if first:
-        monkeypatch.setattr(bands, "GATHERED", 2**16)
+        monkeypatch.setattr(distributed, "GATHERED", 2**16)
     ours, theirs = (make(device, **options) for device in (devices, "cuda:0"))
     assert (ours._engine.laplace.multigrid.decomposition.first >= 1) == bool(first)
     for model in (ours, theirs):

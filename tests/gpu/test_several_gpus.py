@@ -63,7 +63,7 @@ for device in (sys.argv[1].split(",")[-1], sys.argv[1]):
 
 
 def test_python_ends_well_after_many_kernels(devices):
-    """It did not where more than ten had run on two GPUs (`eagre.backend.cuda.keep_loaded`)."""
+    """It did not where more than ten had run on two GPUs (`eagre.backend.cuda.compiler.keep_loaded`)."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", MANY, devices]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)

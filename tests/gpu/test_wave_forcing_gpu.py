@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from eagre.backend.select import cuda_problem, select
-from eagre.models.potential_waves.kinematics import Flow
-from eagre.models.potential_waves.laplace import LaplaceProblem
-from eagre.models.potential_waves.probes import Probes
-from eagre.models.potential_waves.stencils import Vertical
+from eagre.models.potential_waves.laplace.solver import LaplaceProblem
+from eagre.models.potential_waves.laplace.stencils import Vertical
+from eagre.models.potential_waves.sampling.kinematics import Flow
+from eagre.models.potential_waves.sampling.probes import Probes
 from eagre.waves import StreamFunctionWave
 from wave_forcing_runs import rates_of_forcing
 

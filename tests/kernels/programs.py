@@ -1,6 +1,6 @@
 """Cells that tests build."""
 
-from eagre.backend.cells import cell, real, switch
+from eagre.backend.compilation.cells import cell, real, switch
 from eagre.kernels.roots import power_four_thirds, power_seven_sixths
 
 SHIFT = switch("SHIFT", 1.0)

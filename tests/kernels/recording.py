@@ -54,7 +54,7 @@ def name_of(program):
 
 def doubles_of(program, signature):
     """Double operations in the PTX of a program, and whether it keeps anything in local memory."""
-    from eagre.backend.cuda import ptx
+    from eagre.backend.cuda.compiler import ptx
 
     text = ptx(program, signature)
     return len(ARITHMETIC.findall(text)), ".local" in text

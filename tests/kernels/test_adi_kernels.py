@@ -22,7 +22,7 @@ from eagre import (
 from eagre.backend.device import PlainDevice
 from eagre.bench import mike21_sweeps
 from eagre.kernels.roots import power_seven_sixths
-from eagre.models.shallow_water_adi import sweep_cuda_y
+from eagre.models.shallow_water_adi.sweeps import sweep_cuda_y
 from kernels.recording import RecordingDevice, name_of
 from physics.test_adi_against_oracle import everything
 
@@ -77,7 +77,7 @@ LAYOUTS = {
     ],
 )
 def test_simulated_sweeps_equal_the_cpu(layout, nx, more):
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
 
     options = {"nx": nx, "ny": 13, "steps": 1, **more}
     simulated = states(SimulatedDevice(), layout=LAYOUTS[layout], **options)
@@ -88,7 +88,7 @@ def test_simulated_sweeps_equal_the_cpu(layout, nx, more):
 @pytest.mark.parametrize("layout", ["exact", "exchange"])
 def test_simulated_sweeps_equal_the_cpu_on_shores_and_in_fast_flow(layout):
     """Faces under deep water, thin water, dry ones and Froude numbers above 1."""
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
 
     nx, ny = (140, 13) if layout == "exact" else (40, 13)
     x, y = Grid(nx, ny, 100.0, 70.0).mesh("corner")
@@ -104,7 +104,7 @@ def test_simulated_sweeps_equal_the_cpu_on_shores_and_in_fast_flow(layout):
 @pytest.mark.simulator
 def test_simulated_windows_keep_a_uniform_flow():
     """At inner ends of windows the old flux stands for the unknown: in a steady flow they are the same."""
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
 
     grid = Grid(150, 2, 100.0, 100.0)
     sides = Boundaries(west=Discharge(200.0), east=Discharge(-200.0))
@@ -122,7 +122,7 @@ def test_simulated_windows_keep_a_uniform_flow():
 @pytest.mark.simulator
 def test_coupling_that_is_left_out_is_noticed_and_joined_from_then_on():
     """A step far too long for three pieces of six cells: the guard sees it, and what follows is exact."""
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
 
     grid, noise = Grid(3, 14, 100.0, 100.0), np.random.default_rng(1).standard_normal((14, 3))
     ours, theirs = (
@@ -140,7 +140,7 @@ def test_coupling_that_is_left_out_is_noticed_and_joined_from_then_on():
 
 def pieces():
     """Noise in columns of three pieces, joined by neighbours though a step is too long for that."""
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
 
     noise = np.random.default_rng(1).standard_normal((14, 2))
     options = {"surface_elevation": 0.2 * noise, "device": SimulatedDevice(), "precision": "double"}
@@ -168,7 +168,7 @@ def test_a_restart_goes_on_with_the_layout_of_the_run_bit_for_bit():
 
 @pytest.mark.simulator
 def test_neutral_parameters_change_no_bit():
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
 
     usual = {"warps": 1, "rows": 3, "threads": 2, "mode_y": 2, "run": 2, "width": 8, "kinds": 4, "prefetch": False}
     other = {"run": 7, "width": 4, "kinds": 3, "prefetch": True, "row_bytes": 16}
@@ -179,7 +179,7 @@ def test_neutral_parameters_change_no_bit():
 @pytest.mark.simulator
 def test_steps_stay_on_the_device(monkeypatch):
     """Nothing is copied to or from the device between steps."""
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
 
     device = SimulatedDevice()
     model = ShallowWaterADI(Grid(3, 2, 100.0, 100.0), -10.0, 3.0, surface_elevation=0.1, device=device)
@@ -227,7 +227,7 @@ def sweep_ptx(along, precision):
     """PTX of a sweep with every term for an H200, made without one."""
     from numba import typeof
 
-    from eagre.backend.cuda import ptx
+    from eagre.backend.cuda.compiler import ptx
 
     device = RecordingDevice()
     [launch] = [

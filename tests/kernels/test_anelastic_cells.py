@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from eagre.backend.device import CpuDevice, PlainDevice
-from eagre.models.anelastic import kernels
-from eagre.models.anelastic.advector import FaceFluxes
-from eagre.models.anelastic.kernels import Slopes, Velocity
-from eagre.models.anelastic.pace import StepCoefficients
+from eagre.models.anelastic import step_kernels
+from eagre.models.anelastic.advection.advector import FaceFluxes
+from eagre.models.anelastic.step_coefficients import StepCoefficients
+from eagre.models.anelastic.step_kernels import Slopes, Velocity
 from oracle import anelastic as oracle
 
 RNG = np.random.default_rng(3)
@@ -59,7 +59,7 @@ GRIDS = pytest.mark.parametrize(
 @GRIDS
 def test_faces_in_one_kernel(shape, walls, hill):
     """On a GPU: as the oracle, and the Courant number of all points is the largest of the blocks'."""
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
 
     device = SimulatedDevice()
     advector, air = check_advector(device, shape, walls, hill, "double")
@@ -93,7 +93,7 @@ def test_what_leaves_a_cell_over_its_mass(device, hill):
         for v, n, axis in ((v1, nx, 2), (v2, ny, 1), (v3, nz, 0))
     )
     out = device.zeros((nz * ny,), np.float64)
-    loop = device.loop(kernels.max_outflow, "double", {"TERRAIN": hill})
+    loop = device.loop(step_kernels.max_outflow, "double", {"TERRAIN": hill})
     device.run([device.over(loop, (nz * ny,), (*map(device.array, (v1, v2, v3, mass)), out))])
     device.synchronize()
     np.testing.assert_allclose(device.host(out).reshape(nz, ny), (leaving / mass).max(axis=2), rtol=1e-14)

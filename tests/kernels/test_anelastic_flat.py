@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from eagre.backend.device import PlainDevice
-from eagre.models.anelastic import kernels
-from eagre.models.anelastic.metric import Metric
-from eagre.models.anelastic.pace import StepCoefficients
-from eagre.models.anelastic.projection import Projection
-from eagre.models.anelastic.stars import elementwise
+from eagre.models.anelastic import step_kernels
+from eagre.models.anelastic.base.metric import Metric
+from eagre.models.anelastic.pressure.projection import Projection
+from eagre.models.anelastic.pressure.separable import elementwise
+from eagre.models.anelastic.step_coefficients import StepCoefficients
 
 pytestmark = pytest.mark.simulator
 SHAPE = (5, 3, 8)
 
 
 def simulated():
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
 
     return SimulatedDevice()
 
@@ -55,7 +55,7 @@ def test_what_is_advected(driven, size):
     pace, its = (StepCoefficients(one, "single", (1.0, 1.0, 1.0)) for one in (device, plain))
     for one in (pace, its):
         one.set(0.3, 0.2)
-    loop = plain.loop(kernels.add_force_to_wind, "single", {"DRIVEN": driven})
+    loop = plain.loop(step_kernels.add_force_to_wind, "single", {"DRIVEN": driven})
     plain.run([plain.over(loop, size, (expected, force, drag, its.numbers, before))])
     past[...] = 0.0
     device.run([elementwise(device, "single", driven, (x, force, drag, pace.numbers, past))])

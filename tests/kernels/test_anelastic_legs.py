@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from eagre import Smagorinsky, Surface
-from eagre.cases.air import decaying_turbulence
+from eagre.cases.atmosphere import decaying_turbulence
 from eagre.errors import BlowUpError
 from eagre.grid import Grid
-from eagre.models.anelastic.atmosphere import Atmosphere
+from eagre.models.anelastic.base.atmosphere import Atmosphere
 from eagre.models.anelastic.engine import Engine
-from eagre.models.anelastic.legs import StepBatches, StepRecord
 from eagre.models.anelastic.model import AnelasticFlow
+from eagre.models.anelastic.step_batches import StepBatches, StepRecord
 from eagre.series import Series
 from eagre.stepping.averages import TimeStatistics
 
@@ -42,7 +42,7 @@ class Upstream:
 
 
 def model(**options):
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
 
     options = {"time_step": 0.1, "precision": "double", "tolerance": 1e-9, **options}
     return decaying_turbulence(4, device=SimulatedDevice(), **options)
@@ -58,7 +58,7 @@ def by_courant():
 
 def driven(**options):
     """Stratified air over ground that cools, with a closure: the host has something new for every step."""
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
 
     grid = Grid.from_points(3, 2, 100.0, 100.0, periodic=(True, True))
     falling = Series(np.array([0.0, 100.0]), np.array([10.0, 0.0]))

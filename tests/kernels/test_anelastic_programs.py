@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from anelastic_runs import RUNS
-from eagre.backend.copies import copy_launches
 from eagre.backend.group import Group
-from eagre.cases.air import decaying_turbulence
+from eagre.backend.peer_copies import copy_launches
+from eagre.cases.atmosphere import decaying_turbulence
 from eagre.models.anelastic.engine import Engine
-from eagre.models.anelastic.mean_profiles import MeanProfiles
+from eagre.models.anelastic.sampling.mean_profiles import MeanProfiles
 from kernels.recording import RecordingDevice, doubles_of, name_of
 
 NEW = {"add_push", "hold_x", "hold_y", "add_heat", "add_stress", "stress", "diffuse", "eddy_viscosity", "match_ground",

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from eagre.backend.device import CpuDevice, PlainDevice
-from eagre.models.anelastic import stress
-from eagre.models.anelastic.metric import Metric
-from eagre.models.anelastic.operator import Vector
-from eagre.models.anelastic.stress import Layers, Medium, Mixing
+from eagre.models.anelastic.base.metric import Metric
+from eagre.models.anelastic.pressure.operator import Vector
+from eagre.models.anelastic.subgrid import stress
+from eagre.models.anelastic.subgrid.stress import Layers, Medium, Mixing
 from oracle import anelastic_stress as oracle
 
 RNG = np.random.default_rng(17)

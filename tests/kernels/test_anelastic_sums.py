@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.models.anelastic.atmosphere import Atmosphere
-from eagre.models.anelastic.kernels import Slopes, Velocity
-from eagre.models.anelastic.maxima import Maxima
-from eagre.models.anelastic.mean_profiles import MeanProfiles
+from eagre.models.anelastic.base.atmosphere import Atmosphere
+from eagre.models.anelastic.sampling.extremes import Maxima
+from eagre.models.anelastic.sampling.mean_profiles import MeanProfiles
+from eagre.models.anelastic.step_kernels import Slopes, Velocity
 from kernels.recording import RecordingDevice, doubles_of, name_of
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from barotropic_runs import model_on
 from eagre import ShallowWater, ShallowWaterADI, TimeStatistics
-from eagre.backend.cells import cell, serial_entry
+from eagre.backend.compilation.cells import cell, serial_entry
 from eagre.backend.select import select
 from eagre.kernels.averages import LAST, NUMBERS, Planes, Quantities, averaged, weigh
 from kernels.conftest import options_of
@@ -90,7 +90,7 @@ def waves(device, precision):
 @pytest.mark.simulator
 @pytest.mark.parametrize("make", [explicit, implicit, gyre, waves])
 def test_simulated_averages_equal_the_cpu(make):
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
 
     ours, theirs = (make(device, "single") for device in (SimulatedDevice(), "cpu"))
     for model in (ours, theirs):

@@ -24,7 +24,7 @@ SIMULATED = {
 @pytest.mark.simulator
 @pytest.mark.parametrize("options", SIMULATED.values(), ids=SIMULATED)
 def test_simulated_cuda_equals_the_cpu(options, own_layout):
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
 
     options = {**SMALL, **options}
     own_layout(**{"solver:poisson": {"tiles": {"wide_from": options.pop("wide", 1024)}}})
@@ -37,7 +37,7 @@ def test_simulated_cuda_equals_the_cpu(options, own_layout):
 @pytest.mark.simulator
 def test_simulated_transpose():
     from eagre.backend.device import Launch
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
     from eagre.solvers.poisson.reference import transpose_cuda
 
     source = np.random.default_rng(0).standard_normal((40, 50)).astype(np.float32)
@@ -48,7 +48,7 @@ def test_simulated_transpose():
 
 @pytest.mark.simulator
 def test_simulated_memory_accesses():
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
     from eagre.bench import memory_access
     from eagre.reproduce.bleichrodt2011 import PATTERNS
 
@@ -66,8 +66,8 @@ def test_memory_accesses_compile_for_the_gpu():
     pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
     from numba import types
 
-    from eagre.backend.cuda import ptx
-    from eagre.backend.program import load, source_of
+    from eagre.backend.compilation.program import load, source_of
+    from eagre.backend.cuda.compiler import ptx
     from eagre.bench import memory_access as module
 
     line = types.float32[::1]
@@ -84,7 +84,7 @@ def test_memory_accesses_compile_for_the_gpu():
 @pytest.mark.simulator
 def test_steps_stay_on_the_device(monkeypatch):
     """Nothing is copied to or from the device between steps."""
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
 
     device = SimulatedDevice()
     model = model_on(device, **{**SMALL, **CASES["ab2"], "nx": 9, "ny": 6})
@@ -113,7 +113,7 @@ def test_simulated_sine_transform(n, cut):
     import scipy.fft
 
     from eagre.backend.device import Launch
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
     from eagre.solvers.poisson.rows_cuda import sine_rows_cuda
     from eagre.solvers.poisson.sine_plan import SinePlan, sine_plan
 
@@ -136,7 +136,7 @@ def test_simulated_sine_transform(n, cut):
 def test_simulated_columns(precision, width, beside):
     """Tiles as wide as a block's columns and wider; pieces side by side."""
     from eagre.backend.device import Launch, check_precision
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
     from eagre.solvers.poisson.columns import column_table
     from eagre.solvers.poisson.columns_cuda import solve_columns_cuda
 
@@ -168,10 +168,10 @@ def test_simulated_columns(precision, width, beside):
 def kernel_ptx(kind, precision):
     from numba import types
 
-    from eagre.backend.cuda import ptx
-    from eagre.backend.program import load, source_of
+    from eagre.backend.compilation.program import load, source_of
+    from eagre.backend.cuda.compiler import ptx
     from eagre.models.barotropic.kernels import Coefficients
-    from eagre.models.barotropic.update_cuda import update_cuda
+    from eagre.models.barotropic.update.update_cuda import update_cuda
     from eagre.solvers.poisson.columns_cuda import solve_columns_cuda
     from eagre.solvers.poisson.sine_plan import sine_plan
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from eagre.backend.cache_folder import stored, temporary_folder
+from eagre.backend.compilation.cache_folder import stored, temporary_folder
 from eagre.errors import EagreError, InputError
 
 unix = pytest.mark.skipif(not hasattr(os, "getuid"), reason="owners and modes of Unix")
@@ -194,11 +194,11 @@ def test_the_usual_folder_follows_the_folder_of_caches(monkeypatch, tmp_path):
 def test_kernels_of_a_gpu_have_the_same_checks(monkeypatch, tmp_path):
     """Numba-CUDA's index and data are pickles, too; no GPU is needed to find that they are not read."""
     pytest.importorskip("numba_cuda")
-    from eagre.backend.program import imported
+    from eagre.backend.compilation.program import imported
 
     program = tmp_path / "eagre_program_kernels.py"
     program.write_text(
-        "from eagre.backend.cuda import double_driver, limited_driver, single_driver\n"
+        "from eagre.backend.cuda.compiler import double_driver, limited_driver, single_driver\n"
         + "\n".join(
             f"@{driver}\ndef kernel_{n}(x):\n    x[0] = 1\n"
             for n, driver in enumerate(("single_driver", "double_driver", "limited_driver(64)"))

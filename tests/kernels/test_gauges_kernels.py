@@ -12,7 +12,7 @@ pytestmark = pytest.mark.simulator
 
 @pytest.mark.parametrize("kernel", ["march", "tiles"])
 def test_simulated_values_taken_on_the_way_are_those_of_stops(kernel, monkeypatch):
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
 
     if kernel == "march":
         monkeypatch.setattr(schedules.Tiles, "serve", staticmethod(lambda setup, device: False))

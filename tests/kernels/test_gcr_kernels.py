@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from eagre.backend.device import CpuDevice, Launch, PlainDevice
-from eagre.models.anelastic.chains import column_solver, mode_divider
-from eagre.models.anelastic.columns import Symbols, solve_column
-from eagre.models.anelastic.metric import Metric
-from eagre.models.anelastic.pressure import PressureOperator
-from eagre.models.anelastic.projection import Projection
-from eagre.models.anelastic.rings import periodic_factors, solve_periodic_cpu
-from eagre.models.anelastic.stars import stencil_of
-from eagre.models.anelastic.sweeps import Sweeps
-from eagre.solvers.gcr.star import set_image
+from eagre.models.anelastic.base.metric import Metric
+from eagre.models.anelastic.preconditioners.column_launches import column_solver, mode_divider
+from eagre.models.anelastic.preconditioners.column_sweeps import Sweeps
+from eagre.models.anelastic.preconditioners.columns import Symbols, solve_column
+from eagre.models.anelastic.preconditioners.cyclic_columns import periodic_factors, solve_periodic_cpu
+from eagre.models.anelastic.pressure.operator_launches import PressureOperator
+from eagre.models.anelastic.pressure.projection import Projection
+from eagre.models.anelastic.pressure.separable import stencil_of
+from eagre.solvers.gcr.separable_stencil import set_image
 from kernels.recording import ir_of, loops_of, scattered_of, vectors_of
 
 SHAPE = (3, 1, 5)
@@ -34,7 +34,7 @@ def projected(device, precision="double", **options):
 
 @pytest.mark.simulator
 def test_simulated_blocks():
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
 
     options = {"preconditioner": "fft", "num_directions": 2}
     (v, made), (expected, plain) = (projected(device(), **options) for device in (SimulatedDevice, PlainDevice))
@@ -47,7 +47,7 @@ def test_simulated_blocks():
 @pytest.mark.parametrize("sides", [("periodic", "periodic", "wall"), ("wall", "wall", "periodic")])
 def test_fused_iterations(sides, preconditioner):
     """Two kernels an iteration, and marches of sweeps, make what one for each part of it makes."""
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
 
     shape, found = (5, 3, 6), []
     for kernels in ("fast", "reference"):
@@ -72,7 +72,7 @@ def test_fused_iterations(sides, preconditioner):
 @pytest.mark.parametrize("nz", [1, 2, 3, 9, 10, 18])
 def test_chains_of_columns(nz):
     """Threads for each chain make what `solve_column` makes, in place."""
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
 
     random = np.random.default_rng(nz)
     f, inverse = random.standard_normal((nz, 2, 10)), random.random((nz, 2, 5))
@@ -90,7 +90,7 @@ def test_chains_of_columns(nz):
 @pytest.mark.parametrize("nz", [1, 5, 8])
 def test_modes_are_divided(nz):
     """Four levels a thread make what `divide` makes."""
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
 
     random = np.random.default_rng(nz)
     f, tables = random.standard_normal((nz, 9, 6)), Symbols(*(random.random(n) for n in (nz, nz, 9, 3, nz)))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import eagre
+from eagre.backend.compilation.program import load, source_of
 from eagre.backend.device import PlainDevice
-from eagre.backend.program import load, source_of
 from eagre.boundaries import Absorbing, Discharge, Inflow, NormalDepth, Outflow, Stage
 from eagre.boundaries.discharge import balanced_velocity, discharge_ghost, slope_behind
 from eagre.boundaries.ghosts import boundary_pass_cuda
@@ -27,7 +27,7 @@ def doubles(**ghosts):
     pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
     from numba import types
 
-    from eagre.backend.cuda import ptx
+    from eagre.backend.cuda.compiler import ptx
 
     f4, f8, i8 = types.float32, types.float64, types.int64
     numbers = types.NamedTuple([f4] * len(Parameters._fields), Parameters)

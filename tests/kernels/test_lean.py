@@ -48,12 +48,12 @@ def test_another_numba_compiles_as_it_would(monkeypatch):
     """A private name that is gone."""
     from numba import njit
 
-    from eagre.backend import lean
+    from eagre.backend.compilation import minimal
 
-    monkeypatch.setattr(lean, "OF_LIBRARY", (*lean.OF_LIBRARY, "gone"))
-    monkeypatch.setattr(lean.Part, "_finalize_final_module", None)  # not called
+    monkeypatch.setattr(minimal, "OF_LIBRARY", (*minimal.OF_LIBRARY, "gone"))
+    monkeypatch.setattr(minimal.Part, "_finalize_final_module", None)  # not called
 
-    @njit(pipeline_class=lean.Whole)
+    @njit(pipeline_class=minimal.Whole)
     def doubled(x):
         return 2.0 * x
 

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eagre.advection.march_cuda import OTHERS, Block, Copy
 from eagre.advection.mpdata import plan_of
 from eagre.advection.plan import Advector, Options, StagedPlan
 from eagre.advection.plan_cuda import StreamingPlan
+from eagre.advection.streaming_cuda import OTHERS, Block, Copy
 from eagre.backend.device import PlainDevice
 from eagre.backend.select import select
-from eagre.backend.simulated import SimulatedDevice
+from eagre.backend.simulated.device import SimulatedDevice
 from eagre.errors import DeviceError
-from eagre.layouts.facts import GpuProperties
+from eagre.layouts.gpu_properties import GpuProperties
 from kernels.recording import RecordingDevice, doubles_of
 from mpdata_runs import SIDES, rough
 

@@ -10,12 +10,12 @@ import pytest
 from eagre.backend.device import Launch
 from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import Group
-from eagre.models.potential_waves import columns_cuda, laplace
-from eagre.models.potential_waves import plan_cuda as plan
-from eagre.models.potential_waves.laplace import LaplaceProblem
-from eagre.models.potential_waves.laplace_bands import DistributedLaplace
-from eagre.models.potential_waves.stencils import Vertical
-from eagre.solvers.multigrid import bands, plan_cuda
+from eagre.models.potential_waves.laplace import columns_cuda, solver
+from eagre.models.potential_waves.laplace import plan_cuda as plan
+from eagre.models.potential_waves.laplace.solver import LaplaceProblem
+from eagre.models.potential_waves.laplace.solver_subdomains import DistributedLaplace
+from eagre.models.potential_waves.laplace.stencils import Vertical
+from eagre.solvers.multigrid import distributed, plan_cuda
 
 
 def problem_of(device, shape, periodic, dy=0.125, **more):
@@ -45,7 +45,7 @@ def corrected(problem, count=2):
 def marches(monkeypatch):
     """Grids of 8 points a side are marched over, those below 60 points are left to one block."""
     monkeypatch.setattr(plan_cuda, "SHORTEST", 8)
-    monkeypatch.setattr(bands, "GATHERED", 0)
+    monkeypatch.setattr(distributed, "GATHERED", 0)
     for module, name, size in ((columns_cuda, "SUMMED", 32), (columns_cuda, "LINE", 32), (plan, "TILE", (4, 8))):
         monkeypatch.setattr(module, name, size)  # simulated threads are slow
 
@@ -73,9 +73,9 @@ def same(ours, theirs):
     ],
 )
 def test_fine_grids_in_bands(marches, monkeypatch, shape, periodic, count, first, correction):
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
 
-    monkeypatch.setattr(laplace, "LARGE", 1)
+    monkeypatch.setattr(solver, "LARGE", 1)
     one, group = SimulatedDevice(), Group([SimulatedDevice() for _ in range(count)])
     ours, theirs = (problem_of(device, shape, periodic, correction=correction) for device in (group, one))
     assert ours.multigrid.decomposition.first == first
@@ -96,7 +96,7 @@ def test_fine_grids_in_bands(marches, monkeypatch, shape, periodic, count, first
     ],
 )
 def test_other_grids_and_cycles_in_bands(marches, shape, dy, more):
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
 
     periodic, one, group = (shape[0] % 2 == 0, True), SimulatedDevice(), Group([SimulatedDevice()] * 2)
     ours, theirs = (problem_of(device, shape, periodic, dy, **more) for device in (group, one))
@@ -107,11 +107,11 @@ def test_other_grids_and_cycles_in_bands(marches, shape, dy, more):
 @pytest.mark.simulator
 @pytest.mark.parametrize("lost", ["psi", "halo"])
 def test_what_is_lost_shows(marches, monkeypatch, lost):
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
 
-    exchange, halo = LocalTransport.exchange, bands.GridDecomposition._halo
+    exchange, halo = LocalTransport.exchange, distributed.GridDecomposition._halo
     if lost == "halo":  # by a row and what grids in bands need to nest
-        monkeypatch.setattr(bands.GridDecomposition, "_halo", lambda cut, first: halo(cut, first) - 2)
+        monkeypatch.setattr(distributed.GridDecomposition, "_halo", lambda cut, first: halo(cut, first) - 2)
     else:
         monkeypatch.setattr(
             LocalTransport, "exchange", lambda self, messages: exchange(self, [m for m in messages if m.field != lost])

@@ -12,8 +12,8 @@ import pytest
 from eagre import Grid, PotentialWaves
 from eagre.backend.select import select
 from eagre.errors import InputError
-from eagre.models.potential_waves.laplace import LaplaceProblem
-from eagre.models.potential_waves.stencils import Vertical
+from eagre.models.potential_waves.laplace.solver import LaplaceProblem
+from eagre.models.potential_waves.laplace.stencils import Vertical
 from eagre.solvers.multigrid import Multigrid
 from kernels.recording import ir_of, scattered_of, vectors_of
 

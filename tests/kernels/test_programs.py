@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from eagre import ShallowWater
+from eagre.backend.compilation.program import loop_source, source_of
 from eagre.backend.device import CpuDevice, PlainDevice
-from eagre.backend.program import loop_source, source_of
 from eagre.backend.select import select
 from eagre.errors import EagreError
 from eagre.kernels.maps import MapArrays
-from eagre.models.shallow_water import march_cpu, march_cuda
 from eagre.models.shallow_water.active_tiles import Active
 from eagre.models.shallow_water.kernels import Parameters
+from eagre.models.shallow_water.stages import row_streaming_cpu, row_streaming_cuda
 from kernels.conftest import options_of
 from kernels.programs import COUNTERS, forbidden, out_of_order, shifted, without_index
 from kernels.recording import RecordingDevice, scattered_of
@@ -39,7 +39,7 @@ def test_switches_change_the_program():
 def test_regions_of_one_two_and_three_dimensions(target, shape):
     """Each point once, at its own place, and nothing behind the region."""
     if target == "simulator":
-        from eagre.backend.simulated import SimulatedDevice as Chosen
+        from eagre.backend.simulated.device import SimulatedDevice as Chosen
     else:
         Chosen = CpuDevice if target == "cpu" else PlainDevice
     device, counter = Chosen(), COUNTERS[len(shape)]
@@ -70,8 +70,8 @@ def test_a_cell_may_not_use_just_anything():
 
 
 def test_sources_are_the_same_every_time():
-    first = source_of(march_cpu.stage_cpu, "cpu", "single", {})
-    assert first == source_of(march_cpu.stage_cpu, "cpu", "single", {})
+    first = source_of(row_streaming_cpu.stage_cpu, "cpu", "single", {})
+    assert first == source_of(row_streaming_cpu.stage_cpu, "cpu", "single", {})
     assert "float32 as real" in first
 
 
@@ -100,7 +100,7 @@ def single_stage_ir():
     """Optimised LLVM IR of the first CPU stage in single precision."""
     model = ShallowWater(device="cpu", precision="single", **options_of(40, 30, seed=3))
     launch = model._engine.schedule.launches[0]
-    program = model.device.program(march_cpu.stage_cpu, "single", {**model._engine.switches, "FRICTION": 2})
+    program = model.device.program(row_streaming_cpu.stage_cpu, "single", {**model._engine.switches, "FRICTION": 2})
     fresh = type(program)(program.py_func, targetoptions={k: v for k, v in program.targetoptions.items()})
     fresh(*launch.arguments)
     return "\n".join(fresh.inspect_llvm().values())
@@ -125,8 +125,8 @@ def stage_ptx(precision, card=(9, 0), **switches):
     """PTX of a stage for an H200, or a card of another compute capability, made without one."""
     from numba import types
 
-    from eagre.backend.cuda import ptx
-    from eagre.backend.program import load
+    from eagre.backend.compilation.program import load
+    from eagre.backend.cuda.compiler import ptx
 
     real, bits = (types.float32, types.int32) if precision == "single" else (types.float64, types.int64)
     numbers = types.NamedTuple([real] * len(Parameters._fields), Parameters)
@@ -138,7 +138,7 @@ def stage_ptx(precision, card=(9, 0), **switches):
         + (real[:, ::1], real[:, :, ::1])
         + (terms, kept, types.int32[:, :, ::1], bits[::1], active, numbers, types.float64[::1], types.int64)
     )
-    module = load(source_of(march_cuda.stage_cuda, "cuda", precision, {"ROWS": 64, **switches}), "stage_cuda")
+    module = load(source_of(row_streaming_cuda.stage_cuda, "cuda", precision, {"ROWS": 64, **switches}), "stage_cuda")
     return ptx(module.stage_cuda, signature, card)
 
 
@@ -169,15 +169,15 @@ def test_double_precision_kernel_uses_seeds():
 
 def test_fields_of_a_named_tuple_are_part_of_a_program():
     """Numba's types hold no names: with two fields in another order, code of the cache would read the wrong ones."""
-    source = source_of(march_cuda.stage_cuda, "cuda", "single", {})
-    assert f".{march_cuda.Row.__name__}  # {', '.join(march_cuda.Row._fields)}\n" in source
+    source = source_of(row_streaming_cuda.stage_cuda, "cuda", "single", {})
+    assert f".{row_streaming_cuda.Row.__name__}  # {', '.join(row_streaming_cuda.Row._fields)}\n" in source
 
 
 def test_cards_before_hopper_get_no_instructions_that_they_lack():
     class Ampere(RecordingDevice):
         facts = replace(RecordingDevice().properties, compute_capability=(8, 0))
 
-    text = source_of(march_cuda.stage_cuda, "cuda", "single", Ampere()._limited("single", None))
+    text = source_of(row_streaming_cuda.stage_cuda, "cuda", "single", Ampere()._limited("single", None))
     assert "no_instruction as grid_dependency_wait" in text
     assert "griddepcontrol" not in stage_ptx("single", card=(8, 0), DEPENDENT_LAUNCHES=False)
     assert "griddepcontrol" in stage_ptx("single")
@@ -186,22 +186,22 @@ def test_cards_before_hopper_get_no_instructions_that_they_lack():
 def test_the_pause_before_a_timed_launch_compiles():
     from numba import types
 
-    from eagre.backend.cuda import pause, ptx
+    from eagre.backend.cuda.compiler import pause, ptx
 
     assert "nanosleep" in ptx(pause, (types.int64,))
 
 
 def test_a_text_is_made_once_until_a_number_of_a_module_changes(monkeypatch):
     """Cells keep the texts of programs; tests give modules smaller numbers, also those of cells below."""
-    from eagre.backend import copies
+    from eagre.backend import peer_copies
 
     def text(**switches):
-        return source_of(copies.transpose_cuda, "cuda", "single", switches)
+        return source_of(peer_copies.transpose_cuda, "cuda", "single", switches)
 
     first = text(COPIES=2)
     assert text(COPIES=2) is first and text(COPIES=3) != first and text(COPIES=True) != text(COPIES=1)
     for name in ("PITCH", "TILE_ROWS"):  # of the entry, and of a cell that it calls
         with monkeypatch.context() as patched:
-            patched.setattr(copies, name, 5)
+            patched.setattr(peer_copies, name, 5)
             assert f"{name} = 5" in text(COPIES=2)
         assert text(COPIES=2) == first

@@ -9,15 +9,15 @@ import sys
 import numpy as np
 import pytest
 
-from eagre.backend.program import source_of
+from eagre.backend.compilation.program import source_of
 from eagre.backend.select import select
 from eagre.bench.benchmark import subject_of
 from eagre.cases.mike21 import pool
-from eagre.models.barotropic.update_cpu import update_cpu
-from eagre.models.shallow_water.march_cpu import stage_cpu
-from eagre.models.shallow_water_adi.sweep_cpu import sweep_x_cpu, sweep_y_cpu
-from eagre.solvers.poisson.bands_cpu import join_bands_cpu
+from eagre.models.barotropic.update.update_cpu import update_cpu
+from eagre.models.shallow_water.stages.row_streaming_cpu import stage_cpu
+from eagre.models.shallow_water_adi.sweeps.sweep_cpu import sweep_x_cpu, sweep_y_cpu
 from eagre.solvers.poisson.columns_cpu import solve_columns_cpu
+from eagre.solvers.poisson.slabs_cpu import join_bands_cpu
 from eagre.solvers.tridiagonal import thomas
 from kernels.programs import halved
 
@@ -34,7 +34,7 @@ import numpy as np
 from numba import njit, prange
 from eagre.backend import cpu
 from eagre.backend.select import select
-from eagre.backend.subnormals import thread_state
+from eagre.backend.cpu.subnormals import thread_state
 from kernels.programs import halved
 
 @njit(parallel=True)

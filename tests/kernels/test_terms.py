@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.backend.cells import cell, real, written
-from eagre.backend.program import source_of
+from eagre.backend.compilation.cells import cell, real, written
+from eagre.backend.compilation.program import source_of
 from eagre.backend.select import select
 from eagre.terms.base import Quantity
 from eagre.terms.collect import Contribution, Terms, terms_of
@@ -98,7 +98,7 @@ def loads(model, kernel, launches):
     pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
     from numba import typeof
 
-    from eagre.backend.cuda import ptx
+    from eagre.backend.cuda.compiler import ptx
 
     launch = next(one for one in launches if name_of(one.program) == kernel)
     return len(re.findall(r"ld\.(?:volatile\.)?global", ptx(launch.program, tuple(map(typeof, launch.arguments)))))

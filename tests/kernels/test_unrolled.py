@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from eagre.backend.unrolled import unrolled
+from eagre.backend.compilation.unrolled import unrolled
 
 TEXT = """
 def kernel(a, out):

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from eagre.backend.select import select
-from eagre.models.potential_waves.laplace import LaplaceProblem
-from eagre.models.potential_waves.stencils import Vertical
-from eagre.models.potential_waves.surface_filter import SurfaceFilter
+from eagre.models.potential_waves.laplace.solver import LaplaceProblem
+from eagre.models.potential_waves.laplace.stencils import Vertical
+from eagre.models.potential_waves.surface.surface_filter import SurfaceFilter
 from wave_forcing_runs import rates_of_forcing
 
 
 @pytest.mark.simulator
 def test_simulated_cuda_equals_the_cpu():
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
 
     (ours, our_log), (theirs, their_log) = (rates_of_forcing(d) for d in (SimulatedDevice(), select("cpu")))
     assert our_log and [breaker.x for breaker in our_log] == [breaker.x for breaker in their_log]
@@ -23,7 +23,7 @@ def test_simulated_cuda_equals_the_cpu():
 
 @pytest.mark.simulator
 def test_the_filter_of_the_surface_on_simulated_cuda():
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
 
     filtered = []
     for device in (SimulatedDevice(), select("cpu")):

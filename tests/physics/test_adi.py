@@ -11,9 +11,9 @@ import eagre
 from eagre.backend.select import select
 from eagre.bench.machine import threads_limited
 from eagre.cases import dam_breaks
-from eagre.models.shallow_water_adi.layout import padded, unpadded
+from eagre.models.shallow_water_adi.memory_layout import padded, unpadded
 from eagre.models.shallow_water_adi.model import DEVICE_WORDS, MAX_MARGIN, maps_of
-from eagre.models.shallow_water_adi.plan import plan_of, width
+from eagre.models.shallow_water_adi.sweeps.launch_parameters import plan_of, width
 from kernels.recording import RecordingDevice
 from physics.test_adi_against_oracle import everything
 
@@ -196,7 +196,7 @@ def test_restart_is_bit_for_bit(stop):
 
 
 def test_runs_repeat_on_any_number_of_threads(monkeypatch):
-    monkeypatch.setattr("eagre.backend.cpu.MAX_SERIAL_ELEMENTS", 0)  # small launches take all threads too
+    monkeypatch.setattr("eagre.backend.cpu.compiler.MAX_SERIAL_ELEMENTS", 0)  # small launches take all threads too
     found = []
     for threads in (1, 2, 2):
         with threads_limited(select("cpu"), threads):

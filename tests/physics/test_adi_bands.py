@@ -15,9 +15,9 @@ from eagre.backend.device import CpuDevice
 from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import Group
 from eagre.io.restart import read_restart, write_restart
-from eagre.models.shallow_water_adi import band, bands
-from eagre.models.shallow_water_adi.band import coupling_rows
 from eagre.models.shallow_water_adi.config import ShallowWaterADICase
+from eagre.models.shallow_water_adi.devices import multi_device, subdomain
+from eagre.models.shallow_water_adi.devices.subdomain import coupling_rows
 
 TOLERANCE = {"single": 2e-6, "double": 1e-13}  # of the largest value; measured: 0 on a CPU
 TWO, THREE = "cpu,cpu", ["cpu"] * 3
@@ -88,8 +88,8 @@ def alien_rows(model):
 def test_too_few_rows_show(monkeypatch):
     """A fourth of the rows costs three fourths of the digits, and no more."""
     theirs = pool("cpu", time_step=20.0)
-    rows = band.EDGE + coupling_rows(theirs.setup, "double", 12.0) // 4
-    monkeypatch.setattr(bands, "overlap_rows", lambda *_, **__: rows)
+    rows = subdomain.EDGE + coupling_rows(theirs.setup, "double", 12.0) // 4
+    monkeypatch.setattr(multi_device, "overlap_rows", lambda *_, **__: rows)
     ours = pool(TWO, time_step=20.0)
     for model in (ours, theirs):
         model.advance(100.0)
@@ -98,8 +98,8 @@ def test_too_few_rows_show(monkeypatch):
 
 def test_rows_may_come_from_bands_beyond_the_neighbour(monkeypatch):
     """As where the water has risen so far that a neighbour has too few."""
-    monkeypatch.setattr(bands, "overlap_rows", lambda *_, **__: 77)
-    monkeypatch.setattr(bands, "check_subdomains", lambda *_: None)
+    monkeypatch.setattr(multi_device, "overlap_rows", lambda *_, **__: 77)
+    monkeypatch.setattr(multi_device, "check_subdomains", lambda *_: None)
     ours, theirs = pool(["cpu"] * 5, "single"), pool("cpu", "single")
     for model in (ours, theirs):
         model.advance(30.0)
@@ -184,7 +184,7 @@ def test_everything_a_model_gives():
         model.advance(60.0)
     for name in theirs.variables:
         np.testing.assert_allclose(ours.field(name), theirs.field(name), rtol=1e-12, atol=1e-12, err_msg=name)
-    rows = [band.first for band in ours._engine.subdomains]
+    rows = [subdomain.first for subdomain in ours._engine.subdomains]
     points = [(j + k, i) for j in (*rows[1:], 200) for k in (-1, 0) for i in (3, 36)]
     for name, value in ours.sample(["surface_elevation", "velocity_y"], points).items():
         np.testing.assert_array_equal(value, [ours.field(name)[point] for point in points], err_msg=name)
@@ -229,7 +229,7 @@ def test_from_a_case_file():
         '[numerics]\ntime_step = "5 s"\n'
     )
     model = ShallowWaterADICase.loads(text).build()
-    assert [(band.low, band.first, band.last, band.high) for band in model._engine.subdomains] == [
+    assert [(subdomain.low, subdomain.first, subdomain.last, subdomain.high) for subdomain in model._engine.subdomains] == [
         (0, 0, 70, 70 + model._engine.overlap), (70 - model._engine.overlap, 70, 140, 140),
     ]  # fmt: skip
 

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from eagre.cases.air import (
+from eagre.cases.atmosphere import (
     PERIOD,
     decaying_turbulence,
     density_current,
@@ -18,7 +18,7 @@ from eagre.cases.air import (
 from eagre.cases.exact.air import channel_wave
 from eagre.errors import BlowUpError, InputError
 from eagre.grid import Grid
-from eagre.models.anelastic.atmosphere import Atmosphere
+from eagre.models.anelastic.base.atmosphere import Atmosphere
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.stability import longest_explicit_step, max_explicit_number
 

@@ -14,7 +14,7 @@ from eagre.backend.device import CpuDevice
 from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import Group
 from eagre.errors import ConvergenceError
-from eagre.models.anelastic.atmosphere import Atmosphere
+from eagre.models.anelastic.base.atmosphere import Atmosphere
 from restarts import assert_repeats_and_restarts, different_arrays
 
 TWO, THREE = "cpu,cpu", "cpu,cpu,cpu"
@@ -177,7 +177,7 @@ def test_a_lost_exchange_shows(monkeypatch, lost):
 
 
 def test_a_halo_too_narrow_shows(monkeypatch):
-    monkeypatch.setattr("eagre.models.anelastic.cutting.HALO_ROWS", 3)
+    monkeypatch.setattr("eagre.models.anelastic.devices.subdomain.HALO_ROWS", 3)
     assert different_arrays(after(box, TWO), after(box, "cpu")) != []
 
 

@@ -9,18 +9,18 @@ import pytest
 
 from eagre import Forcing, Nudging, Smagorinsky, Surface
 from eagre.backend.device import CpuDevice
-from eagre.cases.air import PERIOD, taylor_green
+from eagre.cases.atmosphere import PERIOD, taylor_green
 from eagre.constants import DRY_AIR_GAS_CONSTANT, DRY_AIR_HEAT_CAPACITY, GRAVITY
 from eagre.errors import BlowUpError
 from eagre.grid import Grid
-from eagre.models.anelastic import stress
-from eagre.models.anelastic.atmosphere import Atmosphere
-from eagre.models.anelastic.metric import Metric
+from eagre.models.anelastic.base.atmosphere import Atmosphere
+from eagre.models.anelastic.base.metric import Metric
+from eagre.models.anelastic.base.vertical_profiles import TableProfile
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.models.anelastic.operator import Vector
-from eagre.models.anelastic.profiles import TableProfile
+from eagre.models.anelastic.pressure.operator import Vector
 from eagre.models.anelastic.stability import SAFETY_FACTOR, max_explicit_number, max_stable_courant
-from eagre.models.anelastic.stress import Medium, Mixing
+from eagre.models.anelastic.subgrid import stress
+from eagre.models.anelastic.subgrid.stress import Medium, Mixing
 
 ON = {"device": "cpu", "precision": "double"}
 

@@ -9,9 +9,9 @@ from anelastic_runs import forced
 from eagre import Forcing, Nudging
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.models.anelastic.atmosphere import Atmosphere
+from eagre.models.anelastic.base.atmosphere import Atmosphere
+from eagre.models.anelastic.base.vertical_profiles import TableProfile
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.models.anelastic.profiles import TableProfile
 
 ON = {"device": "cpu", "precision": "double"}
 COLUMN = Grid.from_points(1, 1, 100.0, 100.0, periodic=(True, True))

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.cases.air import decaying_turbulence
+from eagre.cases.atmosphere import decaying_turbulence
 from eagre.errors import InputError
-from eagre.models.anelastic.atmosphere import Atmosphere
-from eagre.models.anelastic.spectra import one_sided
+from eagre.models.anelastic.base.atmosphere import Atmosphere
+from eagre.models.anelastic.sampling.spectra import one_sided
 
 SHAPE = (9, 12, 16)
 X, Y = 100.0 * np.arange(16), 100.0 * np.arange(12)

@@ -8,7 +8,7 @@ import pytest
 import eagre
 from eagre.constants import DRY_AIR_GAS_CONSTANT, DRY_AIR_HEAT_CAPACITY, GRAVITY
 from eagre.errors import InputError
-from eagre.models.anelastic.atmosphere import Atmosphere
+from eagre.models.anelastic.base.atmosphere import Atmosphere
 
 TIGHT = {"single": 3e-5, "double": 1e-12}
 

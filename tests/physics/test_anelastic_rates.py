@@ -7,9 +7,9 @@ import pytest
 
 from eagre import Forcing, Grid, Nudging, Smagorinsky
 from eagre.errors import BlowUpError
-from eagre.models.anelastic.atmosphere import Atmosphere
+from eagre.models.anelastic.base.atmosphere import Atmosphere
+from eagre.models.anelastic.base.vertical_profiles import TableProfile
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.models.anelastic.profiles import TableProfile
 from eagre.models.anelastic.stability import SAFETY_FACTOR, max_explicit_number
 
 DZ, COUNT, SHEAR, STEP = 10.0, 17, 0.1, 5.0

@@ -8,7 +8,7 @@ import pytest
 from eagre.cases.exact.air import LongWave
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.models.anelastic.atmosphere import Atmosphere
+from eagre.models.anelastic.base.atmosphere import Atmosphere
 from eagre.models.anelastic.model import AnelasticFlow
 
 ON = {"device": "cpu", "precision": "double"}

@@ -9,10 +9,10 @@ import pytest
 
 from eagre import Forcing, Nudging, Smagorinsky
 from eagre.grid import Grid
-from eagre.models.anelastic import surface as ground
-from eagre.models.anelastic.atmosphere import Atmosphere
+from eagre.models.anelastic.base.atmosphere import Atmosphere
+from eagre.models.anelastic.base.vertical_profiles import TableProfile
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.models.anelastic.profiles import TableProfile
+from eagre.models.anelastic.subgrid import surface as ground
 from oracle import anelastic as oracle
 from oracle.anelastic_forcing import Drive, Surface
 from oracle.anelastic_stress import Closure, Space, tendency

@@ -7,11 +7,11 @@ import pytest
 
 from eagre import Forcing, Nudging, Smagorinsky, Surface
 from eagre.grid import Grid
-from eagre.models.anelastic.atmosphere import Atmosphere
-from eagre.models.anelastic.mean_profiles import subgrids_of
+from eagre.models.anelastic.base.atmosphere import Atmosphere
+from eagre.models.anelastic.base.vertical_profiles import TableProfile
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.models.anelastic.profiles import TableProfile
-from eagre.models.anelastic.projection import Projected, Projection
+from eagre.models.anelastic.pressure.projection import Projected, Projection
+from eagre.models.anelastic.sampling.mean_profiles import subgrids_of
 from oracle import anelastic_stress as oracle
 
 ON = {"device": "cpu", "precision": "double"}

@@ -9,13 +9,13 @@ import pytest
 
 from eagre import Forcing, Nudging, Smagorinsky, Surface
 from eagre.backend.device import CpuDevice
-from eagre.cases.air import convective_boundary_layer
+from eagre.cases.atmosphere import convective_boundary_layer
 from eagre.errors import InputError, MemoryNeededError
 from eagre.grid import Grid
-from eagre.models.anelastic.atmosphere import Atmosphere
-from eagre.models.anelastic.diagnostics import mass_weights
+from eagre.models.anelastic.base.atmosphere import Atmosphere
+from eagre.models.anelastic.base.vertical_profiles import TableProfile
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.models.anelastic.profiles import TableProfile
+from eagre.models.anelastic.sampling.diagnostics import mass_weights
 from eagre.series import Series
 
 ON = {"device": "cpu", "precision": "double"}

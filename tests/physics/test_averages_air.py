@@ -9,7 +9,7 @@ import eagre
 from anelastic_runs import flow_over_a_hill, forced
 from eagre.config.problems import Problems
 from eagre.config.section import check
-from eagre.models.anelastic.measured_sections import AnelasticMapsSection
+from eagre.models.anelastic.case.measured_sections import AnelasticMapsSection
 from oracle.averages import extremes_of
 from physics.test_averages import assert_right, assert_same, followed
 

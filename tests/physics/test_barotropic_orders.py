@@ -104,7 +104,7 @@ def test_sizes_of_any_kind(points):
 
 @pytest.mark.parametrize("precision", ["single", "double"])
 def test_runs_repeat_on_any_number_of_threads(precision, monkeypatch):
-    monkeypatch.setattr("eagre.backend.cpu.MAX_SERIAL_ELEMENTS", 0)  # small launches take all threads too
+    monkeypatch.setattr("eagre.backend.cpu.compiler.MAX_SERIAL_ELEMENTS", 0)  # small launches take all threads too
     found = []
     for threads in (1, 2, 2):
         with threads_limited(select("cpu"), threads):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from eagre import BarotropicVorticity, DoubleGyre, Grid, InputError, Layers
-from eagre.models.barotropic.diagnostics import energy_spectrum
-from eagre.models.barotropic.scales import layer_note, munk_width, numbers_note
+from eagre.models.barotropic.sampling.diagnostics import energy_spectrum
+from eagre.models.barotropic.sampling.scales import layer_note, munk_width, numbers_note
 from eagre.validation import validate
 
 SLOW = ("precisions", "benchmark-start", "eddies", "coarse-ten-years", "figure-3.3")

@@ -9,7 +9,7 @@ from barotropic_runs import CASES, assert_repeats_and_restarts, model_on
 from eagre import BarotropicVorticity, Grid, NodeGrid, RecordTimeAxis, TimeVaryingField
 from eagre.errors import InputError
 from eagre.models.barotropic.adams_bashforth import WEIGHTS
-from eagre.models.barotropic.wind import moving_curl, stress_of_wind, varying_curl
+from eagre.models.barotropic.forcing.wind import moving_curl, stress_of_wind, varying_curl
 from eagre.series import Series
 
 STEP = 0.01

@@ -9,23 +9,24 @@ import eagre
 from eagre.backend.device import PlainDevice
 from eagre.boundaries.internal import InternalLine
 from eagre.cases.amundsen2014 import circular_dam_big
-from eagre.models.shallow_water import active_tiles, march_cpu, march_tiles
+from eagre.models.shallow_water import active_tiles
+from eagre.models.shallow_water.stages import row_streaming_cpu, row_streaming_tiles
 from explicit_runs import basin
 
-TILES_OF = march_tiles.tiles_of
+TILES_OF = row_streaming_tiles.tiles_of
 LATER = np.array([0.0, 0.4, 0.5, 1e9])  # s
 
 
 def low(monkeypatch, rows=4):
     """Make tiles of so many rows."""
-    monkeypatch.setattr(march_tiles, "MIN_ROWS", rows)
-    monkeypatch.setattr(march_tiles, "tiles_of", lambda ny, nx, most: TILES_OF(ny, nx, rows))
+    monkeypatch.setattr(row_streaming_tiles, "MIN_ROWS", rows)
+    monkeypatch.setattr(row_streaming_tiles, "tiles_of", lambda ny, nx, most: TILES_OF(ny, nx, rows))
 
 
 @pytest.fixture
 def small_tiles(monkeypatch):
     """Tiles of 8 columns and 4 rows."""
-    monkeypatch.setattr(march_tiles, "TILE_COLUMNS", 8)
+    monkeypatch.setattr(row_streaming_tiles, "TILE_COLUMNS", 8)
     low(monkeypatch)
 
 
@@ -232,16 +233,18 @@ def test_auto_lists_while_that_pays(monkeypatch):
 
 def test_early_exit_passes_over_dry_rows():
     bed = np.zeros((9, 9))
-    scratch = np.zeros(march_cpu.SCRATCH)
+    scratch = np.zeros(row_streaming_cpu.SCRATCH)
     p = big_dry_dam("auto", "double")._engine.parameters
-    assert march_cpu.row_class(bed, scratch, 1, 0, 6, p) == march_cpu.SHORES  # the switch is off by default
-    look = march_cpu.row_class.function
+    assert (
+        row_streaming_cpu.row_class(bed, scratch, 1, 0, 6, p) == row_streaming_cpu.SHORES
+    )  # the switch is off by default
+    look = row_streaming_cpu.row_class.function
     skipping = type(look)(look.__code__, {**look.__globals__, "SKIP_DRY": True})
-    assert skipping(bed, scratch, 1, 0, 6, p) == march_cpu.DRY
-    scratch[march_cpu.OVER1 + 3] = 2.0
-    assert skipping(bed, scratch, 1, 0, 6, p) == march_cpu.SHORES
-    scratch[march_cpu.W0 : march_cpu.W2 + march_cpu.WIDTH] = 1.0
-    assert skipping(bed, scratch, 1, 0, 6, p) == march_cpu.COVERED
+    assert skipping(bed, scratch, 1, 0, 6, p) == row_streaming_cpu.DRY
+    scratch[row_streaming_cpu.OVER1 + 3] = 2.0
+    assert skipping(bed, scratch, 1, 0, 6, p) == row_streaming_cpu.SHORES
+    scratch[row_streaming_cpu.W0 : row_streaming_cpu.W2 + row_streaming_cpu.WIDTH] = 1.0
+    assert skipping(bed, scratch, 1, 0, 6, p) == row_streaming_cpu.COVERED
 
 
 # -- choices ----------------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ from eagre import BlowUpError, Boundaries, Discharge, Grid, InputError, MemoryNe
 from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import Group
 from eagre.io.restart import read_restart, write_restart
-from eagre.models.shallow_water import bands
 from eagre.models.shallow_water.config import ShallowWaterCase
+from eagre.models.shallow_water.devices import multi_device
 from explicit_runs import apart, assert_repeats_and_restarts, basin, bay, different
 from weather_fields import field
 
@@ -226,7 +226,7 @@ def test_memory_of_each_device_is_checked(monkeypatch):
 
     monkeypatch.setattr(CpuDevice, "free_memory", lambda _: 5e4)
     with pytest.raises(MemoryNeededError):
-        bands.MultiDeviceEngine(basin("cpu").setup, Group([CpuDevice(), CpuDevice()]), "double")
+        multi_device.MultiDeviceEngine(basin("cpu").setup, Group([CpuDevice(), CpuDevice()]), "double")
 
 
 def test_bands_of_four_rows():
@@ -239,9 +239,9 @@ def test_bands_of_four_rows():
 def test_the_grid_is_cut_by_rows():
     grid = Grid(5, 9, 1.0, 2.0)
     model = ShallowWater(grid, 0.0, depth=1.0, device=TWO)
-    bands = model._engine.subdomains
-    assert [band.setup.grid.y0 for band in bands] == [0.0, 10.0]
-    assert [len(band.setup.faced) for band in bands] == [3, 3]
+    multi_device = model._engine.subdomains
+    assert [band.setup.grid.y0 for band in multi_device] == [0.0, 10.0]
+    assert [len(band.setup.faced) for band in multi_device] == [3, 3]
 
 
 @pytest.mark.simulator
@@ -250,7 +250,7 @@ def test_the_grid_is_cut_by_rows():
 )
 def test_simulated_bands_equal_the_cpu(options, monkeypatch):
     """GPUs alternate between other buffers than CPUs, and run as far ahead of one another as waits allow."""
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
 
     monkeypatch.setattr(Group, "run", run_out_of_step)
     ours, theirs = (basin(device, nx=13, ny=11, **options) for device in ([SimulatedDevice() for _ in range(2)], "cpu"))

@@ -9,7 +9,7 @@ import pytest
 
 import eagre
 from eagre.contract import Recording
-from eagre.models.shallow_water.legs import REQUESTS_BEFORE_CAPTURE, GraphContent
+from eagre.models.shallow_water.step_batches import REQUESTS_BEFORE_CAPTURE, GraphContent
 from eagre.stepping import recording
 from eagre.stepping.run import Event, run
 from physics.test_maps import dam_break, flood

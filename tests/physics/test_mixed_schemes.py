@@ -7,20 +7,21 @@ import pytest
 
 import eagre
 from eagre.backend.device import PlainDevice
-from eagre.models.shallow_water import active_tiles, march_tiles
+from eagre.models.shallow_water import active_tiles
+from eagre.models.shallow_water.stages import row_streaming_tiles
 from eagre.stepping import clock as ck
 from eagre.stepping.maps import Maps
 
-TILES_OF = march_tiles.tiles_of
+TILES_OF = row_streaming_tiles.tiles_of
 SHAPE = (14, 40)
 
 
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
     """Tiles of 8 columns and 4 rows, and a decision every 6 steps."""
-    monkeypatch.setattr(march_tiles, "TILE_COLUMNS", 8)
-    monkeypatch.setattr(march_tiles, "MIN_ROWS", 4)
-    monkeypatch.setattr(march_tiles, "tiles_of", lambda ny, nx, most: TILES_OF(ny, nx, 4))
+    monkeypatch.setattr(row_streaming_tiles, "TILE_COLUMNS", 8)
+    monkeypatch.setattr(row_streaming_tiles, "MIN_ROWS", 4)
+    monkeypatch.setattr(row_streaming_tiles, "tiles_of", lambda ny, nx, most: TILES_OF(ny, nx, 4))
     monkeypatch.setattr(active_tiles, "DECISION_STEPS", 6)
 
 
@@ -153,7 +154,7 @@ def test_where_every_tile_is_awake_the_scheme_stays():
 @pytest.mark.parametrize("scheme", ["srk2", "ds2"])
 def test_a_simulated_gpu_makes_the_same_steps(scheme):
     """On the list, with maps that the stages of "rk2" gather on a GPU and launches of their own elsewhere."""
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.simulated.device import SimulatedDevice
 
     options = {"time_step": 0.02, "maps": Maps(arrival_depths=[0.01], duration_depths=[0.01])}
     simulated, plain = pond(scheme, device=SimulatedDevice(), **options), pond(scheme, **options)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.backend.cells import cell, real
+from eagre.backend.compilation.cells import cell, real
 from eagre.boundaries import Boundaries, Condition
 from eagre.boundaries.base import Key
 from eagre.config import conditions

@@ -7,10 +7,10 @@ import pytest
 
 from eagre.backend.select import select
 from eagre.errors import InputError
-from eagre.models.potential_waves.laplace import LaplaceProblem
-from eagre.models.potential_waves.stencils import Vertical
+from eagre.models.potential_waves.boundaries.relaxation_zones import RelaxationZone
+from eagre.models.potential_waves.laplace.solver import LaplaceProblem
+from eagre.models.potential_waves.laplace.stencils import Vertical
 from eagre.models.potential_waves.step import Steps
-from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.solvers.finite_differences import centred, weights
 from eagre.waves import AiryWave, CosineSpreading, Jonswap, Sea, StreamFunctionWave, separate_reflection
 from oracle.potential_waves import Tank

@@ -19,8 +19,8 @@ from eagre import (
 )
 from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import Group
-from eagre.models.potential_waves.stencils import Vertical
-from eagre.solvers.multigrid import bands
+from eagre.models.potential_waves.laplace.stencils import Vertical
+from eagre.solvers.multigrid import distributed
 from eagre.solvers.multigrid.plan import Choices, plan_of
 from potential_waves_runs import basin, cliff, torus
 from restarts import assert_repeats_and_restarts, different_arrays
@@ -172,7 +172,7 @@ def test_bands_are_cut_where_grids_nest(shape, dy, periodic, count):
     vertical = Vertical(17, 6)
     plan = plan_of((ny, nx), (dy, 1.0), vertical.modes().decay.tolist(), (periodic, False), Choices(), 0.5)
     used = plan.used(0.25 / 20.0**2)
-    cut = bands.GridDecomposition(plan, used, count, 6, 4, 9, periodic)
+    cut = distributed.GridDecomposition(plan, used, count, 6, 4, 9, periodic)
     assert cut.first > 0 and sum(high - low for ((low, high), _) in map(cut.rows.owned, range(count))) == ny
     for rank in range(count):
         (low, high), (first, last) = cut.rows.owned(rank)[0], cut.rows.held(rank)[0]

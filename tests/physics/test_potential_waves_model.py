@@ -8,9 +8,9 @@ import pytest
 from eagre import BlowUpError, Grid, InputError, PotentialWaves, RelaxationZone, Series, SpongeLayer, Wavemaker
 from eagre.backend.select import select
 from eagre.bench.machine import threads_limited
-from eagre.models.potential_waves.inlet import stroke_of_height
+from eagre.models.potential_waves.boundaries.wavemaker import stroke_of_height
+from eagre.models.potential_waves.laplace.stencils import Vertical
 from eagre.models.potential_waves.stability import LIMIT, courant_step, highest_frequency
-from eagre.models.potential_waves.stencils import Vertical
 from eagre.waves import AiryWave, Jonswap, Sea, StreamFunctionWave, wave_number
 from oracle.averages import extremes_of, moments_of
 from oracle.potential_waves import Tank
@@ -59,7 +59,7 @@ def test_runs_repeat_on_any_number_of_threads(few, monkeypatch):
     """Where launches are small enough for one, and where each takes all."""
     found = []
     if few is not None:
-        monkeypatch.setattr("eagre.backend.cpu.MAX_SERIAL_ELEMENTS", few)
+        monkeypatch.setattr("eagre.backend.cpu.compiler.MAX_SERIAL_ELEMENTS", few)
     for count in (1, 2):
         with threads_limited(select("cpu"), count):
             model = basin(precision="single")

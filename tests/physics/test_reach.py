@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.stepping.reach import DEPTHS, SPEEDS
+from eagre.stepping.plausibility import DEPTHS, SPEEDS
 
 GRID = eagre.Grid(40, 30, 10.0, 10.0)
 X, Y = GRID.mesh()

@@ -84,7 +84,7 @@ def test_stops_change_no_bit_of_the_state_when_they_land_between_steps(light_dev
 @pytest.mark.parametrize("precision", ["single", "double"])
 def test_runs_repeat_on_any_number_of_threads(precision, monkeypatch):
     """As the documentation promises: the same bits, sums included, on rows enough for every thread."""
-    monkeypatch.setattr("eagre.backend.cpu.MAX_SERIAL_ELEMENTS", 0)  # small launches take all threads too
+    monkeypatch.setattr("eagre.backend.cpu.compiler.MAX_SERIAL_ELEMENTS", 0)  # small launches take all threads too
     found = []
     for threads in (1, 2, 2):
         with threads_limited(select("cpu"), threads):

@@ -7,7 +7,7 @@ import pytest
 
 from anelastic_runs import flow_over_a_hill, hill_grid, hill_of
 from eagre import Forcing, Grid, InputError, Smagorinsky, Surface
-from eagre.models.anelastic.atmosphere import Atmosphere
+from eagre.models.anelastic.base.atmosphere import Atmosphere
 from eagre.models.anelastic.model import AnelasticFlow
 
 DEVICES = pytest.mark.parametrize("device", ["cpu", ["cpu", "cpu"]], ids=["one", "two"])

@@ -11,7 +11,7 @@ import eagre
 from eagre.backend.device import PlainDevice
 from eagre.cases import amundsen2014, lakes, waves
 from eagre.errors import InputError
-from eagre.models.shallow_water import reference
+from eagre.models.shallow_water.stages import reference
 from eagre.stepping import clock as ck
 from eagre.validation.measures import convergence_study, run_case
 from eagre.validation.norms import observed_orders

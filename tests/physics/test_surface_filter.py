@@ -9,7 +9,7 @@ import pytest
 from scipy.signal import savgol_filter
 
 from eagre import BlowUpError, Grid, InputError, PotentialWaves
-from eagre.models.potential_waves.surface_filter import SurfaceFilter
+from eagre.models.potential_waves.surface.surface_filter import SurfaceFilter
 from eagre.waves import StreamFunctionWave
 
 

@@ -10,7 +10,10 @@ import pytest
 from eagre import Grid, PotentialWaves
 from eagre.backend.select import select
 from eagre.errors import BlowUpError, ConvergenceError, InputError
-from eagre.models.potential_waves.breaking import (
+from eagre.models.potential_waves.laplace.solver import LaplaceProblem
+from eagre.models.potential_waves.laplace.stencils import Vertical
+from eagre.models.potential_waves.step import Steps
+from eagre.models.potential_waves.surface.breaking import (
     MAX_ADVECTION,
     RATIO,
     SLOPE,
@@ -21,9 +24,6 @@ from eagre.models.potential_waves.breaking import (
     length_of_speed,
     max_first_difference,
 )
-from eagre.models.potential_waves.laplace import LaplaceProblem
-from eagre.models.potential_waves.stencils import Vertical
-from eagre.models.potential_waves.step import Steps
 from eagre.waves import AiryWave, StreamFunctionWave, angular_frequency
 
 DEVICE = select("cpu")

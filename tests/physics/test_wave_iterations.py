@@ -9,12 +9,12 @@ from eagre.backend.device import PlainDevice
 from eagre.backend.select import select
 from eagre.cases.wave_tanks import whalin_depth
 from eagre.errors import ConvergenceError, InputError
-from eagre.models.potential_waves import iteration
-from eagre.models.potential_waves.laplace import LaplaceProblem
-from eagre.models.potential_waves.residuals import ALPHA, SQUARES, ConjugateResiduals
-from eagre.models.potential_waves.stencils import Vertical
+from eagre.models.potential_waves.boundaries.relaxation_zones import RelaxationZone
+from eagre.models.potential_waves.laplace import iteration
+from eagre.models.potential_waves.laplace.conjugate_residuals import ALPHA, SQUARES, ConjugateResiduals
+from eagre.models.potential_waves.laplace.solver import LaplaceProblem
+from eagre.models.potential_waves.laplace.stencils import Vertical
 from eagre.models.potential_waves.step import Steps
-from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.waves import AiryWave, StreamFunctionWave
 from until_problem import DeviceWithGraphs
 

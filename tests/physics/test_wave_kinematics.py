@@ -7,12 +7,12 @@ import pytest
 
 from eagre.backend.select import select
 from eagre.errors import InputError
-from eagre.io.openfast import SeaStateFiles, SeaStateGrid
-from eagre.models.potential_waves.kinematics import Flow, Kinematics
-from eagre.models.potential_waves.laplace import LaplaceProblem
-from eagre.models.potential_waves.probe_group import MEASURED, _row
-from eagre.models.potential_waves.probes import Probes
-from eagre.models.potential_waves.stencils import Vertical
+from eagre.io.writers.openfast import SeaStateFiles, SeaStateGrid
+from eagre.models.potential_waves.laplace.solver import LaplaceProblem
+from eagre.models.potential_waves.laplace.stencils import Vertical
+from eagre.models.potential_waves.sampling.kinematics import Flow, Kinematics
+from eagre.models.potential_waves.sampling.probe_group import MEASURED, _row
+from eagre.models.potential_waves.sampling.probes import Probes
 from eagre.models.potential_waves.step import Steps
 from eagre.solvers.finite_differences import all_weights, weights
 from eagre.waves import AiryWave, StreamFunctionWave, morison_force
@@ -255,7 +255,7 @@ def test_many_places_come_in_parts(monkeypatch):
     x = np.linspace(0.1, 3.0, 11)
     probes = Probes(*grid, np.repeat(x, 3), 0.0, z=np.tile([-0.5, -0.9, -0.1], 11))
     whole = flow.sample(probes)
-    monkeypatch.setattr("eagre.models.potential_waves.probes.MAX_COLUMNS", 4)
+    monkeypatch.setattr("eagre.models.potential_waves.sampling.probes.MAX_COLUMNS", 4)
     for one, other in zip(whole, flow.sample(probes), strict=True):
         assert np.array_equal(one, other)
     assert whole.velocity[:, 4] == pytest.approx(flow.sample(Probes(*grid, x[1], 0.0, z=-0.9)).velocity[:, 0])

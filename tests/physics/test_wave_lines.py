@@ -8,8 +8,8 @@ import pytest
 from eagre import Grid, PotentialWaves
 from eagre.backend.device import PlainDevice
 from eagre.errors import InputError
-from eagre.models.potential_waves.laplace import LaplaceProblem
-from eagre.models.potential_waves.stencils import Vertical
+from eagre.models.potential_waves.laplace.solver import LaplaceProblem
+from eagre.models.potential_waves.laplace.stencils import Vertical
 from oracle.potential_waves import Tank
 from oracle.wave_lines import iterations
 

@@ -12,14 +12,20 @@ import pytest
 from eagre import Grid, PotentialWaves, SpongeLayer
 from eagre.backend.select import select
 from eagre.errors import InputError
-from eagre.models.potential_waves.inlet import Inlet, Wall, of_wall, profile_coefficients, stroke_of_height
-from eagre.models.potential_waves.laplace import LaplaceProblem
-from eagre.models.potential_waves.predicted_errors import wavemaker_reflection
-from eagre.models.potential_waves.reflecting import IncidentWaves, Line, _of_height
-from eagre.models.potential_waves.sponge import Sponge
-from eagre.models.potential_waves.stencils import Vertical
+from eagre.models.potential_waves.boundaries.predicted_errors import wavemaker_reflection
+from eagre.models.potential_waves.boundaries.relaxation_zones import RelaxationZone
+from eagre.models.potential_waves.boundaries.sponge import Sponge
+from eagre.models.potential_waves.boundaries.wavemaker import (
+    Inlet,
+    Wall,
+    of_wall,
+    profile_coefficients,
+    stroke_of_height,
+)
+from eagre.models.potential_waves.laplace.solver import LaplaceProblem
+from eagre.models.potential_waves.laplace.stencils import Vertical
+from eagre.models.potential_waves.sampling.reflection import IncidentWaves, Line, _of_height
 from eagre.models.potential_waves.step import Steps
-from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.waves import AiryWave, Jonswap, Sea, StreamFunctionWave, separate_reflection, wave_number
 from oracle.potential_waves import along as differences
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from eagre import Grid, PotentialWaves, RelaxationZone, Series, Wavemaker
-from eagre.models.potential_waves.predicted_errors import (
+from eagre.models.potential_waves.boundaries.predicted_errors import (
     better_layers,
     celerity_error,
     mean_wave_number,
     wavemaker_reflection,
 )
-from eagre.models.potential_waves.stencils import Vertical
+from eagre.models.potential_waves.laplace.stencils import Vertical
 from eagre.waves import AiryWave, wave_number
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.models.shallow_water_adi.layout import MAX_MARGIN
+from eagre.models.shallow_water_adi.memory_layout import MAX_MARGIN
 from eagre.series import Series
 from eagre.terms.collect import terms_of
 from weather_fields import at_cells, field

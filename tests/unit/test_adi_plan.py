@@ -9,7 +9,7 @@ import pytest
 
 import eagre
 from adi_runs import pool
-from eagre.models.shallow_water_adi.plan import PlanState, plan_of, resumed
+from eagre.models.shallow_water_adi.sweeps.launch_parameters import PlanState, plan_of, resumed
 from kernels.recording import RecordingDevice
 from unit.test_layouts import CARDS, H200
 

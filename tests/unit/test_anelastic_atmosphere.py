@@ -7,8 +7,8 @@ import pytest
 from scipy.integrate import quad
 
 from eagre.errors import InputError
-from eagre.models.anelastic.atmosphere import Atmosphere, check_height
-from eagre.models.anelastic.profiles import ExponentialProfile, LinearProfile, TableProfile, slope
+from eagre.models.anelastic.base.atmosphere import Atmosphere, check_height
+from eagre.models.anelastic.base.vertical_profiles import ExponentialProfile, LinearProfile, TableProfile, slope
 
 G, CP, RD = 9.81, 1004.0, 287.0
 

@@ -7,10 +7,10 @@ import pytest
 
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.models.anelastic.atmosphere import Atmosphere
+from eagre.models.anelastic.base.atmosphere import Atmosphere
+from eagre.models.anelastic.base.orography import blended, max_slope, smoothed
 from eagre.models.anelastic.config import AnelasticCase
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.models.anelastic.orography import blended, max_slope, smoothed
 
 GRID = Grid.from_points(24, 17, 2400.0, 1600.0, periodic=(True, False))
 BOTH = (True, True)

@@ -10,13 +10,13 @@ import pytest
 
 from eagre import Forcing, Nudging, Smagorinsky
 from eagre.grid import Grid
-from eagre.models.anelastic.atmosphere import Atmosphere
-from eagre.models.anelastic.closure import stiffness_of
-from eagre.models.anelastic.kernels import Velocity
-from eagre.models.anelastic.metric import Metric
+from eagre.models.anelastic.base.atmosphere import Atmosphere
+from eagre.models.anelastic.base.metric import Metric
+from eagre.models.anelastic.base.vertical_profiles import TableProfile
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.models.anelastic.profiles import TableProfile
 from eagre.models.anelastic.stability import first_step
+from eagre.models.anelastic.step_kernels import Velocity
+from eagre.models.anelastic.subgrid.closure import stiffness_of
 
 HEIGHTS = np.array([0.0, 20.0, 80.0, 200.0])
 

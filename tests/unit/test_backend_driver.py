@@ -6,7 +6,7 @@ import ctypes
 
 import pytest
 
-from eagre.backend import driver
+from eagre.backend.cuda import driver
 from eagre.cli.info import _driver
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from eagre.io import FieldWriter, GaugeWriter, MeasuredWriter, WriteError
 from eagre.io.cf import axis_attributes
-from eagre.io.measured import Axis
+from eagre.io.writers.measured import Axis
 from written_models import VARIABLES, FakeModel
 
 FOREIGN = b"a letter of the user\n"

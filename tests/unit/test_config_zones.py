@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from eagre.config.problems import ConfigError
-from eagre.io import vector
+from eagre.io.vectors import vector
 from eagre.models.shallow_water.config import ShallowWaterCase
 from oracle.polygons import inside
 from vector_files import BASE, FIELD, HOLE, POND, UTM, geojson

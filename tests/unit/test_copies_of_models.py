@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.models.anelastic.atmosphere import Atmosphere
+from eagre.models.anelastic.base.atmosphere import Atmosphere
 
 pytestmark = pytest.mark.nojit
 GRID = eagre.Grid(12, 9, 10.0, 10.0)

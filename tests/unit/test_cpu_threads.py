@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.backend import cpu
+from eagre.backend.cpu import compiler
 from eagre.backend.device import Launch
 from eagre.backend.select import select
 
@@ -35,14 +35,14 @@ SCRATCH = np.zeros((1, 10**6))  # of one thread
     ],
 )
 def test_the_largest_array_decides(arguments, is_few):
-    assert cpu.few(arguments) == is_few
+    assert compiler.few(arguments) == is_few
 
 
 @pytest.fixture
 def asked(monkeypatch):
     """Numbers of threads that were asked for, where there are four."""
     found: list[int] = []
-    monkeypatch.setattr(cpu, "without_locks", lambda: (lambda: 4, found.append))
+    monkeypatch.setattr(compiler, "without_locks", lambda: (lambda: 4, found.append))
     return found
 
 
@@ -81,14 +81,14 @@ def test_all_threads_are_there_after_an_error(asked):
 
 def test_threads_are_set_without_locks_where_numba_can(monkeypatch):
     """To the number that its public functions say; another Numba has only these."""
-    get, put = cpu.without_locks()
-    before = cpu.threads()
+    get, put = compiler.without_locks()
+    before = compiler.threads()
     try:
         put(1)
-        assert get() == cpu.threads() == 1
+        assert get() == compiler.threads() == 1
     finally:
         put(before)
-    assert get() == cpu.threads() == before
-    assert (get, put) != (cpu.numba.get_num_threads, cpu.numba.set_num_threads)
-    monkeypatch.setattr(cpu, "parallel", None)
-    assert cpu.without_locks.__wrapped__() == (cpu.numba.get_num_threads, cpu.numba.set_num_threads)
+    assert get() == compiler.threads() == before
+    assert (get, put) != (compiler.numba.get_num_threads, compiler.numba.set_num_threads)
+    monkeypatch.setattr(compiler, "parallel", None)
+    assert compiler.without_locks.__wrapped__() == (compiler.numba.get_num_threads, compiler.numba.set_num_threads)

@@ -153,7 +153,7 @@ def write_case(path: Path) -> None:
 
 
 def read_weather(path: Path) -> None:
-    from eagre.io.weather import read_weather as read
+    from eagre.io.weather.weather import read_weather as read
 
     pressure = read(path, State.grid, start="2026-01-01").pressure
     if pressure is not None:
@@ -199,7 +199,7 @@ def read_old_restart(path: Path) -> None:
 
 
 def read_bed(path: Path) -> None:
-    from eagre.io.dem import read_dem
+    from eagre.io.rasters.dem import read_dem
 
     read_dem(path)
 
@@ -225,7 +225,7 @@ def read_series(path: Path) -> None:
 
 
 def read_polygons(path: Path) -> None:
-    from eagre.io.vector import read_features, zone_numbers
+    from eagre.io.vectors.vector import read_features, zone_numbers
 
     zone_numbers(read_features(path, State.grid, ["Polygon"]), State.grid)
 

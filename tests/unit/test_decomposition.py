@@ -161,8 +161,8 @@ def test_memory_is_summed_by_device(monkeypatch):
 @pytest.mark.parametrize("shape", [(2, 5, 3), (1, 40, 33), (3, 1, 4), (2, 34, 1)])
 def test_a_kernel_turns_what_it_copies(shape):
     """Rows of the source become columns in memory, and back; of parts of larger arrays."""
-    from eagre.backend.copies import copy_launches
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.peer_copies import copy_launches
+    from eagre.backend.simulated.device import SimulatedDevice
 
     nz, ny, nx = shape
     rng = np.random.default_rng(ny)
@@ -181,8 +181,8 @@ def test_a_kernel_turns_what_it_copies(shape):
 @pytest.mark.parametrize("count", range(2, 7))
 def test_a_kernel_turns_several_copies_at_once(count):
     """Of other shapes each; more than one launch has are two."""
-    from eagre.backend.copies import copy_launches
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.peer_copies import copy_launches
+    from eagre.backend.simulated.device import SimulatedDevice
 
     rng, device = np.random.default_rng(count), SimulatedDevice()
     shapes = [(2, 3, 35), (1, 5, 2), (2, 1, 4), (3, 34, 1), (1, 2, 2), (2, 6, 3)][:count]
@@ -201,8 +201,8 @@ def test_a_kernel_turns_several_copies_at_once(count):
 @pytest.mark.simulator
 @pytest.mark.parametrize("count", range(1, 11))
 def test_a_kernel_copies_boxes_and_rows(count):
-    from eagre.backend.copies import copy_launches
-    from eagre.backend.simulated import SimulatedDevice
+    from eagre.backend.peer_copies import copy_launches
+    from eagre.backend.simulated.device import SimulatedDevice
 
     device, rng = SimulatedDevice(), np.random.default_rng(count)
     shapes = [(3, 2, 5), (4,), (2, 7), (1,), (3, 1, 40)]

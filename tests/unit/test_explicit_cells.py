@@ -11,7 +11,7 @@ import eagre
 import oracle.boundaries as plain
 from eagre.backend.device import PlainDevice
 from eagre.boundaries import Absorbing, Boundaries, Discharge, Outflow, Periodic, Stage
-from eagre.models.shallow_water import march_cpu
+from eagre.models.shallow_water.stages import row_streaming_cpu
 from oracle.boundaries import Water
 from oracle.shallow_water import DepthOracle
 
@@ -144,7 +144,7 @@ def test_what_a_row_is(skip_dry, rng):
 
     One number at a time is what decides: of a neighbour, a corner, or one that is none of a cell of the row.
     """
-    look = PlainDevice().program(march_cpu.row_class, "double", {"SKIP_DRY": skip_dry})
+    look = PlainDevice().program(row_streaming_cpu.row_class, "double", {"SKIP_DRY": skip_dry})
     p = SimpleNamespace(dry=1e-3)
     seen = set()
     for _ in range(400):
@@ -155,16 +155,20 @@ def test_what_a_row_is(skip_dry, rng):
         else:
             bed[rng.integers(6), rng.integers(bed.shape[1])] = 2.0 - rng.choice([0.5, 1.5, -1.5]) * 1e-3
         over[rng.integers(n + 2)] = float(rng.choice([0.0, 3.0]))
-        s = np.zeros(march_cpu.SCRATCH)
-        for place, row in zip((march_cpu.W0, march_cpu.W1, march_cpu.W2, march_cpu.OVER1), (*rows, over), strict=True):
+        s = np.zeros(row_streaming_cpu.SCRATCH)
+        for place, row in zip(
+            (row_streaming_cpu.W0, row_streaming_cpu.W1, row_streaming_cpu.W2, row_streaming_cpu.OVER1),
+            (*rows, over),
+            strict=True,
+        ):
             s[place : place + n + 2] = row
-        wanted = march_cpu.COVERED
+        wanted = row_streaming_cpu.COVERED
         for m in range(1, n + 1):  # corners of cell m of row j + 1, whose column is i0 + m
             lowest = min(rows[1, m], rows[0, m], rows[2, m], rows[1, m - 1], rows[1, m + 1])
             if lowest - bed[j + 1 : j + 3, i0 + m : i0 + m + 2].max() < 1e-3:
-                wanted = march_cpu.SHORES
-        if wanted == march_cpu.SHORES and skip_dry and not over[1 : n + 1].any():
-            wanted = march_cpu.DRY
+                wanted = row_streaming_cpu.SHORES
+        if wanted == row_streaming_cpu.SHORES and skip_dry and not over[1 : n + 1].any():
+            wanted = row_streaming_cpu.DRY
         assert look(bed, s, j, i0, n, p) == wanted
         seen.add(wanted)
     assert len(seen) == 2 + skip_dry

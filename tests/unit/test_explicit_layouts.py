@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.models.shallow_water import march_cuda, schedules, sweep_cuda
-from eagre.models.shallow_water.tile_cuda import WARPS_AROUND
-from eagre.models.shallow_water.tile_faces import PITCH, PLANES, WIDE
+from eagre.models.shallow_water import schedules
+from eagre.models.shallow_water.stages import row_streaming_cuda, sweep_cuda
+from eagre.models.shallow_water.stages.tile_cuda import WARPS_AROUND
+from eagre.models.shallow_water.stages.tile_faces import PITCH, PLANES, WIDE
 from kernels.recording import RecordingDevice
 from unit.test_layouts import CARDS, H200
 
@@ -27,8 +28,8 @@ def test_marches_cover_the_grid_and_grow_with_it(card, precision):
     for nx in SIZES:
         before = layout.shortest
         for ny in SIZES:
-            (strips, runs), (lanes, _), rows = march_cuda.shape_of(device, precision, ny, nx)
-            assert strips * march_cuda.STRIP >= nx and runs * rows >= ny and lanes == 32
+            (strips, runs), (lanes, _), rows = row_streaming_cuda.shape_of(device, precision, ny, nx)
+            assert strips * row_streaming_cuda.STRIP >= nx and runs * rows >= ny and lanes == 32
             asked = layout.rows[precision] * (strips * ny / card.multiprocessors) ** 0.5
             assert rows / 1.415 <= asked <= rows * 1.415 or rows == (
                 layout.shortest if asked < layout.shortest else layout.longest
@@ -58,8 +59,8 @@ def test_lists_have_the_tiles_of_all_work(card):
     short = RecordingDevice(card).with_parameters({"shallow-water.march.longest": 16}, "")
     for device in (RecordingDevice(card), short):
         for ny in SIZES:
-            (strips, marches), block, rows = march_cuda.shape_of(device, "single", ny, 4096)
-            (blocks, one), listed_block, listed_rows = march_cuda.listed_shape_of(device, "single", ny, 4096)
+            (strips, marches), block, rows = row_streaming_cuda.shape_of(device, "single", ny, 4096)
+            (blocks, one), listed_block, listed_rows = row_streaming_cuda.listed_shape_of(device, "single", ny, 4096)
             assert (listed_block, listed_rows, one) == (block, rows, 1) and 0 < blocks <= strips * marches
 
 
@@ -74,7 +75,7 @@ def test_marches_on_an_h200_are_the_best_that_were_measured(precision, best):
     """Within 1 % of the fastest, wet basins of n x n cells (benchmarks/NOTES.md, "Rows of a march")."""
     device = RecordingDevice()
     for n, rows in best.items():
-        assert march_cuda.shape_of(device, precision, n, n)[2] in rows, n
+        assert row_streaming_cuda.shape_of(device, precision, n, n)[2] in rows, n
 
 
 @every_card
@@ -107,10 +108,10 @@ def test_tiles_serve_grids_of_a_tile_a_multiprocessor():
 
 def test_a_table_of_ones_own_changes_what_is_launched(own_layout):
     device = RecordingDevice()
-    before = march_cuda.shape_of(device, "single", 8192, 8192)
+    before = row_streaming_cuda.shape_of(device, "single", 8192, 8192)
     own_layout(**{"shallow-water": {"march": {"longest": 32, "shortest": 8}}})
-    after = march_cuda.shape_of(device, "single", 8192, 8192)
-    assert before[2] == 64 and after[2] == 32 and march_cuda.shape_of(device, "single", 16, 16)[2] == 8
+    after = row_streaming_cuda.shape_of(device, "single", 8192, 8192)
+    assert before[2] == 64 and after[2] == 32 and row_streaming_cuda.shape_of(device, "single", 16, 16)[2] == 8
 
 
 @pytest.mark.parametrize(
@@ -127,8 +128,8 @@ def test_a_table_of_ones_own_changes_what_is_launched(own_layout):
 )
 def test_marches_over_ground_that_is_dry_at_the_start_are_shorter(precision, n, live, best):
     """Within 11 % of the fastest, a pond on 5 % of a plain; a third of the cells and more count as all (F20)."""
-    assert march_cuda.shape_of(RecordingDevice(), precision, n, n, live)[2] in best
-    assert march_cuda.listed_shape_of(RecordingDevice(), precision, n, n, live)[2] in best
+    assert row_streaming_cuda.shape_of(RecordingDevice(), precision, n, n, live)[2] in best
+    assert row_streaming_cuda.listed_shape_of(RecordingDevice(), precision, n, n, live)[2] in best
 
 
 def test_the_part_that_is_live_counts_water_sides_and_rain():

@@ -24,7 +24,7 @@ RINGS = {
 
 def device_of(name):
     if name == "simulator":
-        from eagre.backend.simulated import SimulatedDevice
+        from eagre.backend.simulated.device import SimulatedDevice
 
         return SimulatedDevice()
     return {"cpu": CpuDevice, "python": PlainDevice}[name]()

@@ -12,7 +12,7 @@ import pytest
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.io import Dem, dem_to_corners, grid_from_dem, read_dem, read_raster
-from eagre.io.raster import parse_crs, warp_line
+from eagre.io.rasters.raster import parse_crs, warp_line
 
 DATA = Path(os.environ.get("EAGRE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 MONAI = DATA / "monai_valley" / "Benchmark_2_Bathymetry.asc"

@@ -14,10 +14,10 @@ from eagre.fields import WATER_VARIABLES, Variable
 from eagre.grid import Grid
 from eagre.io import FieldWriter, MeasuredWriter
 from eagre.io.cf import axis_attributes
-from eagre.io.measured import Axis
-from eagre.models.anelastic import outputs as anelastic
-from eagre.models.barotropic import outputs as barotropic
-from eagre.models.potential_waves import outputs, probe_group
+from eagre.io.writers.measured import Axis
+from eagre.models.anelastic.sampling import outputs as anelastic
+from eagre.models.barotropic.sampling import outputs as barotropic
+from eagre.models.potential_waves.sampling import outputs, probe_group
 from eagre.stepping.averages import _mean_of
 
 COMPONENT = re.compile(r"\b([xy])-component\b")

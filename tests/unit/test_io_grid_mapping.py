@@ -12,9 +12,9 @@ from rasterio.warp import transform
 import eagre
 from eagre.io import read_raster, read_weather
 from eagre.io.cf import grid_mapping
-from eagre.io.grid_mapping import crs_of
-from eagre.io.raster import Around
-from eagre.io.warp import onto
+from eagre.io.rasters.grid_mapping import crs_of
+from eagre.io.rasters.raster import Around
+from eagre.io.rasters.warp import onto
 
 HOURS = np.array(["2026-01-31T00", "2026-01-31T01"], "datetime64[ns]")
 DAY = "2026-01-31"

@@ -11,8 +11,8 @@ from case_texts import stage_in_the_west
 from eagre.config.problems import ConfigError
 from eagre.errors import InputError
 from eagre.io import read_dem, read_raster, read_series
-from eagre.io.sounding import read_sounding
-from eagre.io.weather import read_weather
+from eagre.io.tables.sounding import read_sounding
+from eagre.io.weather.weather import read_weather
 from eagre.models.shallow_water.config import ShallowWaterCase
 
 TIMES = np.arange(6) * 600.0

@@ -11,9 +11,9 @@ from rasterio.warp import transform
 from eagre.config.sections import GaugesSection
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.io.named_places import read_lines, read_points
-from eagre.io.raster import parse_crs
-from eagre.io.vector import check_degrees, may_be_degrees, points_of
+from eagre.io.rasters.raster import parse_crs
+from eagre.io.vectors.named_locations import read_lines, read_points
+from eagre.io.vectors.vector import check_degrees, may_be_degrees, points_of
 from eagre.models.shallow_water.config import ShallowWaterCase
 
 FLUME = Grid(10, 10, 1.0, 1.0)

@@ -19,7 +19,7 @@ import pytest
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.io import FieldWriter, WriteError, files
-from eagre.io.records import RecordFile
+from eagre.io.records.records import RecordFile
 from eagre.plots.labels import date_of
 from written_models import VARIABLES, FakeModel, write
 
@@ -459,7 +459,7 @@ def test_a_full_disk_at_the_start_leaves_the_older_file(tmp_path, monkeypatch):
 def test_a_write_that_fails_half_way_is_never_silent(tmp_path):
     code = """
         import resource
-        import eagre.io.records as records
+        import eagre.io.records.records as records
         records.check_space = lambda *arguments, **options: None  # as if the room had been there
         import numpy
         model = FakeModel(nx=100, ny=100)

@@ -16,8 +16,8 @@ import xarray as xr
 import eagre
 from eagre.errors import InputError
 from eagre.io import read_series
-from eagre.io.time_units import read_reference
-from eagre.io.weather import read_weather
+from eagre.io.tables.time_units import read_reference
+from eagre.io.weather.weather import read_weather
 from eagre.plots.labels import date_of
 
 ZONES = {  # hours ahead of UTC

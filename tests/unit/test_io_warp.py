@@ -16,8 +16,8 @@ from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.io import FieldWriter, read_raster
 from eagre.io.landcover import SHIPPED, read_class_table, values_of_classes
-from eagre.io.raster import Around, Dem
-from eagre.io.warp import MARGIN, around, onto
+from eagre.io.rasters.raster import Around, Dem
+from eagre.io.rasters.warp import MARGIN, around, onto
 from eagre.models.registry import load_case
 from eagre.models.shallow_water.config import ShallowWaterCase
 

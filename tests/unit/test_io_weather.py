@@ -10,8 +10,8 @@ import pytest
 import xarray
 
 import eagre
-from eagre.io.netcdf_raster import undated
-from eagre.io.weather import read_weather
+from eagre.io.rasters.netcdf_raster import undated
+from eagre.io.weather.weather import read_weather
 
 DAY = "2026-01-31T00:00:00"
 UTM = eagre.Grid(8, 6, 2000.0, 2000.0, 400e3, 5300e3, "EPSG:32633")  # around 14 degrees east, 48 north
@@ -155,7 +155,9 @@ def test_a_file_is_read_twice_at_a_time(tmp_path):
     """Two runs, or the record of a raster beside the weather: the first still has the file open."""
     path = era5(tmp_path / "e.nc")
     first, second = (read_weather(path, UTM, start=DAY) for _ in range(2))
-    field = eagre.io.read_raster(path, variable="msl", record=1, around=eagre.io.raster.Around(UTM.crs, UTM.extent))
+    field = eagre.io.read_raster(
+        path, variable="msl", record=1, around=eagre.io.rasters.raster.Around(UTM.crs, UTM.extent)
+    )
     np.testing.assert_array_equal(first.pressure.record(1), second.pressure.record(1))
     assert field.elevation.mean() == pytest.approx(1e5, abs=200.0)
 

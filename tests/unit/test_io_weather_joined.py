@@ -7,7 +7,7 @@ import pytest
 import xarray
 
 import eagre
-from eagre.io.weather import read_weather
+from eagre.io.weather.weather import read_weather
 from unit.test_io_weather import DAY, DAYS, UTM, era5, means
 
 

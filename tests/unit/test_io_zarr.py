@@ -13,10 +13,11 @@ import xarray as xr
 from eagre.errors import InputError
 from eagre.fields import Variable
 from eagre.grid import Grid
-from eagre.io import FieldWriter, MeasuredWriter, store_zarr
+from eagre.io import FieldWriter, MeasuredWriter
 from eagre.io.cf import axis_attributes
-from eagre.io.measured import Axis
-from eagre.io.netcdf_raster import open_netcdf
+from eagre.io.rasters.netcdf_raster import open_netcdf
+from eagre.io.records import store_zarr
+from eagre.io.writers.measured import Axis
 from eagre.plots.reading import open_results
 from written_models import FakeModel, write
 
@@ -130,7 +131,7 @@ def test_a_kill_between_two_variables_leaves_whole_records(tmp_path):
 import os, sys
 sys.path.insert(0, {str(Path(__file__).parents[1])!r})
 from written_models import FakeModel, write
-from eagre.io.store_zarr import ZarrStore
+from eagre.io.records.store_zarr import ZarrStore
 publish = ZarrStore.flush
 def flush(store):
     if store.variables["time"].shape[0] == 3:

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from eagre.backend import layouts
-from eagre.backend.cuda_facts import properties_from
+from eagre.backend.cuda.properties import properties_from
 from eagre.errors import InputError
 from eagre.layouts import solvers, table
 from eagre.layouts.declared import PARAMETERS
-from eagre.layouts.facts import GpuProperties
+from eagre.layouts.gpu_properties import GpuProperties
 from eagre.layouts.parameter import as_measured
 from eagre.solvers.poisson.box_cuda import Box, block_threads, column_shape, plan_for, registers
 from eagre.solvers.tridiagonal import columns

@@ -13,9 +13,9 @@ from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.io import read_series
 from eagre.io.landcover import read_class_table
-from eagre.io.named_places import read_points
-from eagre.io.sounding import read_sounding
-from eagre.io.vector import read_features
+from eagre.io.tables.sounding import read_sounding
+from eagre.io.vectors.named_locations import read_points
+from eagre.io.vectors.vector import read_features
 from eagre.layouts import store
 from eagre.layouts.table import checked_table
 from eagre.models.shallow_water.config import ShallowWaterCase

@@ -11,8 +11,8 @@ from eagre.backend.device import HostCall, PlainDevice
 from eagre.errors import BlowUpError, InputError
 from eagre.series import Series
 from eagre.stepping.advance import Failure, advance
-from eagre.stepping.keeper import InMemoryCheckpoint
-from eagre.stepping.rounds import StepGraphs
+from eagre.stepping.checkpoint import InMemoryCheckpoint
+from eagre.stepping.step_graphs import StepGraphs
 
 
 class Count:
@@ -136,7 +136,7 @@ def test_rounds_are_bound_once():
 def test_copies_of_a_large_state_are_rare(monkeypatch):
     """Twenty times as long as one takes lies between two."""
     now = [0.0]
-    monkeypatch.setattr("eagre.stepping.keeper.perf_counter", lambda: now[0])
+    monkeypatch.setattr("eagre.stepping.checkpoint.perf_counter", lambda: now[0])
 
     def take():
         now[0] += 2.0

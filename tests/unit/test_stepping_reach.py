@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.stepping.reach import Excess, PlausibilityBounds, cell_of_extreme, highest_surface, plausibility_bounds
+from eagre.stepping.plausibility import (
+    Excess,
+    PlausibilityBounds,
+    cell_of_extreme,
+    highest_surface,
+    plausibility_bounds,
+)
 from eagre.terms.collect import terms_of
 
 GRID = eagre.Grid(30, 10, 10.0, 8.0)

@@ -13,14 +13,15 @@ import pytest
 
 from case_texts import still_water
 from eagre import Grid, ShallowWater
-from eagre.backend import origin, tuned
+from eagre.backend import tuned
+from eagre.backend.compilation import origin
+from eagre.backend.compilation.origin import cache_bytes, hash_of, origin_of
 from eagre.backend.group import Group
-from eagre.backend.origin import cache_bytes, hash_of, origin_of
 from eagre.backend.select import select
 from eagre.bench.tuner import choose_scheme
 from eagre.errors import InputError
 from eagre.layouts import store
-from eagre.layouts.facts import GpuProperties
+from eagre.layouts.gpu_properties import GpuProperties
 from eagre.layouts.store import Entry, Origin, Store, Use
 from eagre.layouts.table import SCHEMA, stored
 from eagre.models.registry import load_case

@@ -15,7 +15,7 @@ import pytest
 
 from case_texts import still_water
 from eagre.backend import layouts, tuned
-from eagre.backend.origin import origin_of
+from eagre.backend.compilation.origin import origin_of
 from eagre.backend.select import select
 from eagre.backend.tuned import file_of, shipped_values
 from eagre.bench import tuner

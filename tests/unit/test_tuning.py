@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eagre.backend.device import PlainDevice
-from eagre.layouts.facts import GpuProperties
+from eagre.layouts.gpu_properties import GpuProperties
 from eagre.tuning import (
     HOPPER,
     KEPLER,

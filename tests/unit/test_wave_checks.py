@@ -9,9 +9,9 @@ import pytest
 
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.models.potential_waves.boundaries.relaxation_zones import RelaxationZone
+from eagre.models.potential_waves.boundaries.wave_checks import check_initial, check_zones
 from eagre.models.potential_waves.config import PotentialWavesCase
-from eagre.models.potential_waves.wave_checks import check_initial, check_zones
-from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.waves import AiryWave, CosineSpreading, FocusedGroup, Jonswap, LinearWaves, Sea
 
 FLUME, BASIN = Grid.from_points(33, 1, 16.0, 1.0), Grid.from_points(33, 33, 16.0, 16.0)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from eagre.errors import InputError
-from eagre.io.openfast import SeaStateFiles, SeaStateGrid, write_elevation
+from eagre.io.writers.openfast import SeaStateFiles, SeaStateGrid, write_elevation
 from eagre.waves import AiryWave, StreamFunctionWave, morison_force
 
 # -- forces ---------------------------------------------------------------------------------------------------

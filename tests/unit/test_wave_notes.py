@@ -10,8 +10,8 @@ import pytest
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.models.potential_waves.boundaries.wave_notes import points_per_length, wave_notes
 from eagre.models.potential_waves.config import PotentialWavesCase
-from eagre.models.potential_waves.wave_notes import points_per_length, wave_notes
 from eagre.waves import AiryWave, FocusedGroup, Jonswap, LinearWaves, MeasuredWaves, PiersonMoskowitz, Sea
 
 HEAD = 'model = "potential-waves"\n[run]\nend_time = 1\ndevice = "cpu"\n'

@@ -52,7 +52,7 @@ from eagre.advection.scratch_cpu import (
     load,
     prefetch_row,
 )  # fmt: skip
-from eagre.backend.cells import cell, entry, prange, real, switch
+from eagre.backend.compilation.cells import cell, entry, prange, real, switch
 from eagre.kernels.mpdata import (
     corrective_flux,
     donor_flux,

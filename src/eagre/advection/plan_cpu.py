@@ -10,7 +10,7 @@ import numpy as np
 from eagre.advection import scratch_cpu
 from eagre.advection.fused_cpu import step_cpu
 from eagre.advection.plan import DIVISION_FLOOR, NOWHERE, Advector, Options, StagedPlan
-from eagre.backend.cells import Cell
+from eagre.backend.compilation.cells import Cell
 from eagre.backend.device import CpuDevice, Device, Launch, Work
 
 COLUMNS = 139  # maximum columns per tile

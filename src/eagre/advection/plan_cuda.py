@@ -7,8 +7,8 @@ from functools import cached_property
 from math import prod
 from typing import Any
 
-from eagre.advection.march_cuda import EDGE, LANES, Block, Copy, Faces, Kind, OneField, entry_of
 from eagre.advection.plan import DIVISION_FLOOR, NOWHERE, Advector, Options, StagedPlan
+from eagre.advection.streaming_cuda import EDGE, LANES, Block, Copy, Faces, Kind, OneField, entry_of
 from eagre.backend.arrays import address_of
 from eagre.backend.device import Device, Launch, Work
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import cell, prefetch, switch
+from eagre.backend.compilation.cells import cell, prefetch, switch
 
 STRIDE = switch("STRIDE", 152)  # values per row of the scratch array
 ROW = switch("ROW", 152)  # row stride; 0 for a single row without flow between rows

@@ -4,7 +4,7 @@ Reference of the fused kernels. The fields are in one array, (FIELDS, nz + 2 d +
 position d of an axis is point 0 and the face left of it. `low` is the first position of a stage.
 """
 
-from eagre.backend.cells import cell, real, switch
+from eagre.backend.compilation.cells import cell, real, switch
 from eagre.kernels.mpdata import (
     corrective_flux,
     donor_flux,

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
-from eagre.backend import ahead, layouts
-from eagre.backend.cells import Cell
+from eagre.backend import layouts
+from eagre.backend.compilation import parallel
+from eagre.backend.compilation.cells import Cell
+from eagre.backend.compilation.program import PRECISIONS, load, loop_source, source_of
 from eagre.backend.layouts import usual_registers as usual
 from eagre.backend.memory import free_host_memory
-from eagre.backend.program import PRECISIONS, load, loop_source, source_of
 from eagre.errors import InputError
-from eagre.layouts.facts import GpuProperties
+from eagre.layouts.gpu_properties import GpuProperties
 
 HOPPER = (9, 0)  # compute capability with programmatic dependent launches
 
@@ -51,7 +52,7 @@ Work = Launch | HostCall | Transfer
 
 
 class Device:
-    """Base class of devices; see `CpuDevice` below and `CudaDevice` in `eagre.backend.cuda_device`."""
+    """Base class of devices; see `CpuDevice` below and `CudaDevice` in `eagre.backend.cuda.device`."""
 
     kind: str
     target: str
@@ -271,7 +272,7 @@ class CpuDevice(HostArrays):
     target = "cpu"
 
     def __init__(self) -> None:
-        from eagre.backend.cpu import check_threads, few, run_each, threads
+        from eagre.backend.cpu.compiler import check_threads, few, run_each, threads
 
         count = threads()
         self.threads, self._check, self._few, self._run_each = count, check_threads, few, run_each
@@ -282,7 +283,7 @@ class CpuDevice(HostArrays):
         self._run_each(self._bound(launches))
 
     def prepare(self, launches: Sequence[Work]) -> None:
-        ahead.prepare([(one.program, one.arguments) for one in launches if isinstance(one, Launch)], self.threads)
+        parallel.prepare([(one.program, one.arguments) for one in launches if isinstance(one, Launch)], self.threads)
 
     def repeated(self, launches: Sequence[Work], times: int) -> Callable[[], None]:
         bound = self._bound(launches)

@@ -27,7 +27,7 @@ def in_sequence(*stages: Stage) -> Stage:
 
 
 class Group:
-    """Devices of one kind; here host devices that run sequentially; see `eagre.backend.cuda_group` for GPUs."""
+    """Devices of one kind; here host devices that run sequentially; see `eagre.backend.cuda.group` for GPUs."""
 
     graphs = False
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from eagre.errors import InputError
 from eagre.layouts import table
 from eagre.layouts.declared import PARAMETERS
-from eagre.layouts.facts import GpuProperties
+from eagre.layouts.gpu_properties import GpuProperties
 from eagre.layouts.store import Measured, Use
 
 

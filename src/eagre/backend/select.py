@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+from eagre.backend.cuda.driver import driver_version, extra_for
 from eagre.backend.device import CpuDevice, Device, HostArrays
-from eagre.backend.driver import driver_version, extra_for
 from eagre.backend.group import Group
 from eagre.backend.layouts import LaunchParameters
 from eagre.errors import DeviceError, InputError
@@ -22,7 +22,7 @@ def _cpu() -> CpuDevice:
 
 @cache
 def _cuda(index: int) -> Device:
-    from eagre.backend.cuda_device import CudaDevice
+    from eagre.backend.cuda.device import CudaDevice
 
     copyreg.pickle(CudaDevice, _by_name)
     return CudaDevice(index)
@@ -47,7 +47,7 @@ copyreg.pickle(CpuDevice, _by_name)
 def cuda_problem() -> str | None:
     """Return the reason why CUDA is not available, or None."""
     try:
-        from eagre.backend.cuda_device import problem
+        from eagre.backend.cuda.device import problem
     except ImportError as error:
         extra = extra_for(driver_version()) or "cuda"
         return f"{error}; install with: pip install 'eagre[{extra}]'"
@@ -147,6 +147,6 @@ def select_devices(device: str | Device | Group | Sequence[str | Device]) -> Dev
     devices = [select(name) for name in requested]
     if isinstance(devices[0], HostArrays):
         return Group(devices)
-    from eagre.backend.cuda_group import CudaGroup
+    from eagre.backend.cuda.group import CudaGroup
 
     return CudaGroup(devices)

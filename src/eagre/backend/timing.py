@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from eagre.backend.cells import cell
+from eagre.backend.compilation.cells import cell
 from eagre.backend.device import Device
 
 

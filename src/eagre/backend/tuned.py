@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from eagre.backend.compilation.origin import cache_bytes, chip_name, origin_of
 from eagre.backend.device import Device
 from eagre.backend.group import Group
 from eagre.backend.layouts import slug
-from eagre.backend.origin import cache_bytes, chip_name, origin_of
 from eagre.backend.select import select_devices
 from eagre.errors import InputError
 from eagre.layouts import store

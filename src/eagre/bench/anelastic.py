@@ -1,4 +1,4 @@
-"""Benchmark of the anelastic model: steps of the decaying turbulence of `eagre.cases.air`."""
+"""Benchmark of the anelastic model: steps of the decaying turbulence of `eagre.cases.atmosphere`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from eagre.backend.device import Device
 from eagre.backend.group import Group
 from eagre.bench.subject import Benchmark
-from eagre.cases.air import decaying_turbulence
+from eagre.cases.atmosphere import decaying_turbulence
 from eagre.contract import Model
 from eagre.errors import EagreError
 
@@ -51,9 +51,7 @@ class Turbulence(Benchmark):
     def difference(self, shape: tuple[int, int], device: Device, precision: str, variant: str) -> float:
         """Return the largest difference of the wind, over its scale, from the CPU in another precision or device."""
         result = _turbulence(shape[0], variant, device=device, precision=precision)
-        reference = _turbulence(
-            shape[0], variant, device="cpu", precision=self.reference_precision(device, precision)
-        )
+        reference = _turbulence(shape[0], variant, device="cpu", precision=self.reference_precision(device, precision))
         for model in (result, reference):
             model.advance(1e6, max_steps=COMPARED_STEPS)
         return max(float(np.abs(result.field(name) - reference.field(name)).max()) for name in ("u", "v", "w"))
@@ -69,7 +67,7 @@ class Turbulence(Benchmark):
 
 
 def _turbulence(points: int, variant: str, **options: Any) -> Any:
-    from eagre.models.anelastic.atmosphere import Atmosphere
+    from eagre.models.anelastic.base.atmosphere import Atmosphere
 
     more = {"atmosphere": Atmosphere.boussinesq(buoyancy_frequency=1.0)} if variant == "stratified" else {}
     step = COURANT * 2.0 * np.pi / points / 3.0

@@ -13,8 +13,8 @@ from importlib import import_module
 from statistics import median
 from typing import Any
 
+from eagre.backend.compilation.origin import cache_bytes
 from eagre.backend.device import Device
-from eagre.backend.origin import cache_bytes
 from eagre.backend.select import select
 from eagre.backend.timing import times_of
 from eagre.bench import machine
@@ -65,7 +65,7 @@ def measurements(
         ``"shallow-water"``, a wet basin with friction between walls; ``"shallow-water-adi"``, the pool of
         `eagre.cases.mike21`; ``"barotropic"``, the double gyre of `eagre.cases.bleichrodt2011`;
         ``"potential-waves"``, the tanks of `eagre.cases.wave_tanks`; ``"anelastic"``, the decaying turbulence of
-        `eagre.cases.air`.
+        `eagre.cases.atmosphere`.
     device : str or Device
     precision : {"single", "double"}, optional
         Both by default.

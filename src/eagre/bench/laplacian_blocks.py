@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import cuda, entry, real
+from eagre.backend.compilation.cells import cuda, entry, real
 from eagre.backend.device import Device, Launch, check_precision
 from eagre.backend.timing import times_of
 from eagre.tuning.block_size import choose_block, choose_march, shapes

@@ -12,9 +12,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from eagre.backend.compilation.origin import chip_name as device_name
+from eagre.backend.compilation.origin import driver_number
 from eagre.backend.device import Device
-from eagre.backend.origin import chip_name as device_name
-from eagre.backend.origin import driver_number
 from eagre.backend.timing import copy_bandwidth
 
 __all__ = ["copy_speeds", "device_name", "provenance", "thread_counts", "threads_limited"]
@@ -26,7 +26,7 @@ def thread_counts(device: Device) -> list[int]:
     """Return the thread counts to measure: one and all on a CPU; 0 for a GPU."""
     if device.kind != "cpu":
         return [0]
-    from eagre.backend.cpu import threads
+    from eagre.backend.cpu.compiler import threads
 
     return sorted({1, threads()})
 
@@ -37,9 +37,9 @@ def threads_limited(device: Device, count: int) -> Iterator[None]:
     if device.kind != "cpu":
         yield
         return
-    from eagre.backend import cpu
+    from eagre.backend.cpu import compiler
 
-    with cpu.threads_limited(count):
+    with compiler.threads_limited(count):
         yield
 
 

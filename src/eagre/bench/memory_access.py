@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import cuda, entry, switch, word
+from eagre.backend.compilation.cells import cuda, entry, switch, word
 from eagre.backend.device import Device, Launch
 from eagre.backend.timing import times_of
 from eagre.errors import EagreError

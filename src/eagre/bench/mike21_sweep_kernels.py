@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, flat_load, flat_store, prange, real, switch, word
+from eagre.backend.compilation.cells import cell, cuda, entry, flat_load, flat_store, prange, real, switch, word
 from eagre.kernels.roots import power_seven_sixths
 from eagre.models.shallow_water_adi.kernels import face_row
 

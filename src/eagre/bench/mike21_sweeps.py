@@ -17,7 +17,7 @@ from eagre.bench import mike21_sweep_kernels as sweeps
 from eagre.cases.mike21 import pool
 from eagre.errors import EagreError
 from eagre.models.shallow_water_adi.kernels import BEYOND
-from eagre.models.shallow_water_adi.layout import layout_of
+from eagre.models.shallow_water_adi.memory_layout import layout_of
 
 MAX_DIFFERENCE = {"single": 1e-4, "double": 1e-11}
 THREADS = 64

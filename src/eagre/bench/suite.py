@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 from typing import Any, NamedTuple
 
+from eagre.backend.compilation.origin import cache_bytes
 from eagre.backend.device import Device, check_precision
-from eagre.backend.origin import cache_bytes
 from eagre.backend.select import select
 from eagre.backend.timing import times_of
 from eagre.bench import machine

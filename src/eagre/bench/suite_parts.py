@@ -11,9 +11,9 @@ from eagre.advection.mpdata import plan_of
 from eagre.advection.plan import Advector, Options
 from eagre.backend.device import Device, check_precision
 from eagre.errors import ConvergenceError, EagreError
-from eagre.models.anelastic.metric import Metric
-from eagre.models.anelastic.pressure import PressureOperator
-from eagre.models.anelastic.projection import Projection
+from eagre.models.anelastic.base.metric import Metric
+from eagre.models.anelastic.pressure.operator_launches import PressureOperator
+from eagre.models.anelastic.pressure.projection import Projection
 
 Shape = tuple[int, int, int]
 Made = tuple[Callable[[], None], int, Callable[[], str]]

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from math import prod
 from typing import Any
 
+from eagre.backend.compilation.origin import origin_of
 from eagre.backend.device import Device
-from eagre.backend.origin import origin_of
 from eagre.backend.tuned import file_of, shipped_values, use_of
 from eagre.bench.benchmark import subject_of
 from eagre.bench.compilers import Compilers

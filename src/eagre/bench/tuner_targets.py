@@ -10,9 +10,9 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from eagre.backend.compilation.origin import hash_of, origin_of
 from eagre.backend.device import Device
 from eagre.backend.layouts import slug
-from eagre.backend.origin import hash_of, origin_of
 from eagre.backend.tuned import file_of, use_of
 from eagre.bench.benchmark import subject_of
 from eagre.bench.workload import use_of_model

@@ -247,7 +247,7 @@ def card_of(device: Device, cells: int) -> DeviceInfo:
     """
     if device.kind != "cpu":
         return DeviceInfo(device.kind, device.properties, 0)
-    from eagre.backend.cpu import MAX_SERIAL_ELEMENTS
+    from eagre.backend.cpu.compiler import MAX_SERIAL_ELEMENTS
 
     threads = getattr(device, "threads", 0)
     parallel = MOST_COMPONENTS * cells >= MAX_SERIAL_ELEMENTS
@@ -288,7 +288,7 @@ def difference(values: Mapping[str, Any], expected: Mapping[str, Any], units: Ma
 def timer_of(device: Device) -> Callable[[Callable[[], Any]], float]:
     """Return a function that times work on a device."""
     if device.kind == "cuda" and hasattr(device, "stream"):
-        from eagre.backend.cuda_device import seconds_of
+        from eagre.backend.cuda.device import seconds_of
 
         return lambda work: seconds_of(device, work)  # pyright: ignore[reportArgumentType]
 

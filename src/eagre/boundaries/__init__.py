@@ -29,9 +29,7 @@ _SHARED = {
     "sides": ("SIDES", "Boundaries", "BoundarySegment", "FaceRange", "checked_boundaries"),
     "subdomain": (),
 }  # modules without a condition, and their public names
-NAMES = {
-    info.name.title().replace("_", ""): info.name for info in iter_modules(__path__) if info.name not in _SHARED
-}
+NAMES = {info.name.title().replace("_", ""): info.name for info in iter_modules(__path__) if info.name not in _SHARED}
 """Module of each condition by class name. The module name is also the kind in a case file."""
 _HOME = {**NAMES, **{name: module for module, names in _SHARED.items() for name in names}}
 

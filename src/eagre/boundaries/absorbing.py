@@ -6,7 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from eagre.backend.cells import cell, real
+from eagre.backend.compilation.cells import cell, real
 from eagre.boundaries.base import MAX_CHANGE, Condition, InitialWater, Key
 from eagre.errors import InputError
 from eagre.kernels.central_upwind import desingularised_inverse

@@ -12,9 +12,9 @@ from eagre.boundaries.sides import SIDES, Boundaries, BoundarySegment
 from eagre.boundaries.stage import Stage
 from eagre.constants import GRAVITY, WATER_DENSITY
 from eagre.grid import Grid
-from eagre.moving import TimeVaryingField
 from eagre.plausible import check_plausible
 from eagre.series import Series
+from eagre.time_varying import TimeVaryingField
 
 
 def with_static_level(

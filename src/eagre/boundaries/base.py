@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 
-from eagre.backend.cells import Cell
+from eagre.backend.compilation.cells import Cell
 from eagre.errors import InputError
 from eagre.plausible import check_plausible
 from eagre.series import Series

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Annotated
 
-from eagre.backend.cells import cell, real, switch
+from eagre.backend.compilation.cells import cell, real, switch
 from eagre.boundaries.base import Key, PrescribedDischarge
 from eagre.kernels.central_upwind import desingularised_inverse
 from eagre.kernels.implicit_lines import DRYING, LAND, depth, fastest_out

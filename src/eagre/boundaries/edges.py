@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eagre.backend.cells import cell, real
+from eagre.backend.compilation.cells import cell, real
 from eagre.boundaries.sides import SIDES, FaceRange
 from eagre.grid import Grid, centre_bed
 from eagre.kernels.roots import select

@@ -12,7 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, grid_dependency_wait, launch_dependents, real, serial_entry, switch
+from eagre.backend.compilation.cells import (
+    cell,
+    cuda,
+    entry,
+    grid_dependency_wait,
+    launch_dependents,
+    real,
+    serial_entry,
+    switch,
+)
 from eagre.boundaries.sides import FaceRange
 from eagre.boundaries.wall import mirror
 from eagre.errors import InputError

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import cell, real, switch
+from eagre.backend.compilation.cells import cell, real, switch
 from eagre.backend.device import Device, Launch
 from eagre.errors import InputError
 from eagre.fields import STAGGERED, Layout, points_at

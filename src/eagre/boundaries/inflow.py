@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from eagre.backend.cells import cell, real
+from eagre.backend.compilation.cells import cell, real
 from eagre.boundaries.base import Key, PrescribedDischarge
 from eagre.boundaries.discharge import OF_DISCHARGES, slope_behind
 from eagre.errors import InputError

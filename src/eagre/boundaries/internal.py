@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.cells import cell
+from eagre.backend.compilation.cells import cell
 from eagre.boundaries.base import Condition
 from eagre.errors import InputError
 from eagre.grid import Grid

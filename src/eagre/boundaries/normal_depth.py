@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Annotated
 
-from eagre.backend.cells import cell, real
+from eagre.backend.compilation.cells import cell, real
 from eagre.boundaries.base import Condition, Key
 from eagre.kernels.central_upwind import desingularised_inverse
 from eagre.kernels.implicit_lines import depth, fastest_out, held_out, minimum_depth

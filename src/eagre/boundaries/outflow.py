@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eagre.backend.cells import cell, real
+from eagre.backend.compilation.cells import cell, real
 from eagre.boundaries.base import Condition
 
 MIN_DEPTH = 1e-3  # minimum depth for the check of the Froude number, m

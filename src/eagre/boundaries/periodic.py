@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from eagre.backend.cells import cell
+from eagre.backend.compilation.cells import cell
 from eagre.boundaries.base import Condition
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from eagre.grid import Grid
+from eagre.models.potential_waves.boundaries.relaxation_zones import RelaxationZone
 from eagre.models.potential_waves.model import PotentialWaves
-from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.waves import StreamFunctionWave
 
 WHALIN_DEPTH, WHALIN_SHOAL, WHALIN_WIDTH = 0.4572, 0.1524, 3.048  # m: depths before and behind the slope; half width

@@ -66,7 +66,7 @@ def describe(path: Path) -> Rows:
         return _case(load_case(path))
     if ending in (".nc", ".nc4", ".zarr"):
         return _netcdf(path)
-    from eagre.io.esri_ascii import is_esri_ascii
+    from eagre.io.rasters.esri_ascii import is_esri_ascii
 
     if ending in (".csv", ".txt", ".dat", ".tsv") and not is_esri_ascii(path):
         return _series(path)
@@ -252,7 +252,7 @@ def _raster(path: Path) -> Rows:
 
 def _devices() -> Rows:
     """Return rows for the CPU and the GPUs, or the reason why no GPU is available."""
-    from eagre.backend.driver import driver_version
+    from eagre.backend.cuda.driver import driver_version
     from eagre.backend.layouts import parameters_of
     from eagre.backend.select import cuda_problem, select
     from eagre.cli.console import size
@@ -285,7 +285,7 @@ def _tuning(device: Any) -> str:
 
 def _driver(version: tuple[int, int] | None) -> str:
     """Return the CUDA version of the NVIDIA driver, and the extra whose libraries support it."""
-    from eagre.backend.driver import extra_for
+    from eagre.backend.cuda.driver import extra_for
 
     if version is None:
         return "no NVIDIA driver found"

@@ -36,8 +36,8 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the device only.")] = False,
 ) -> None:
     """Run a case and write its output. Ctrl-C, SIGTERM, SIGHUP or SIGUSR1 stops the run and writes a restart file."""
-    from eagre.backend.ahead import compile_workers
-    from eagre.io.places import locked
+    from eagre.backend.compilation.parallel import compile_workers
+    from eagre.io.records.output_paths import locked
     from eagre.stepping.interrupts import interrupts
 
     if threads is not None:
@@ -83,7 +83,7 @@ def _command(case_file: Path, **options: Any) -> list[str]:
 
 def _use_threads(count: int) -> None:
     """Set the number of threads of CPU kernels."""
-    from eagre.backend.cpu import set_threads, threads
+    from eagre.backend.cpu.compiler import set_threads, threads
     from eagre.errors import InputError
 
     try:
@@ -231,7 +231,7 @@ def plan_rows(case: Case, model: Model, plan: OutputPlan) -> list[tuple[str, str
     """Return the rows (name, text) that describe a run before it starts."""
     from eagre.cli.console import duration, size, whole
     from eagre.cli.outputs import field_bytes, records
-    from eagre.io.gauges import gauge_notes
+    from eagre.io.writers.gauges import gauge_notes
 
     grid, end = model.grid, case.run.end_time
     cells = f"{grid.nx} x {grid.ny} = {whole(grid.cells)} cells of {grid.dx:g} m x {grid.dy:g} m"

@@ -86,7 +86,7 @@ def _write_spectra(target: Path, names: Sequence[str], values: np.ndarray, inter
     """Write columns: frequency, Hz, and the variance density of each gauge, m2/Hz (`eagre.waves.power_spectrum`)."""
     import numpy as np
 
-    from eagre.io.rows import write_rows
+    from eagre.io.tables.csv_rows import write_rows
     from eagre.waves import power_spectrum
 
     spectra = [power_spectrum(surface, interval) for surface in _moving(names, values)]

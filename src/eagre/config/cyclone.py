@@ -58,9 +58,9 @@ class CycloneSection(Section):
         """Read the track in the coordinates of the grid."""
         from eagre.cyclone import Track
         from eagre.io import read_series
-        from eagre.io.lattice import reprojected
-        from eagre.io.raster import parse_crs
-        from eagre.io.table import read_table, split_unit
+        from eagre.io.rasters.lattice import reprojected
+        from eagre.io.rasters.raster import parse_crs
+        from eagre.io.tables.table import read_table, split_unit
 
         def column(name: str, dimension: str | None = None) -> Any:
             def scale(unit: str) -> float:

@@ -45,8 +45,8 @@ class RasterFile(Section):
     def at_centres(self, grid: Grid, quantity: str = "", name: str = "value") -> np.ndarray:
         """Return values at the cell centres of `grid`, (ny, nx); check the plausible range of `quantity`."""
         from eagre.io import raster_to_centres, read_raster
-        from eagre.io.dem import check_raster_fill
-        from eagre.io.warp import around, onto
+        from eagre.io.rasters.dem import check_raster_fill
+        from eagre.io.rasters.warp import around, onto
 
         target = around(grid) if not any(self.shift) else None
         options: dict[str, Any] = {"band": self.band, "variable": self.variable, "record": self.record}
@@ -77,7 +77,7 @@ class ClassRaster(Section):
         """Return the cell means of the class values, (ny, nx)."""
         from eagre.io import raster_to_centres, read_raster
         from eagre.io.landcover import read_class_table, values_of_classes
-        from eagre.io.warp import around, onto
+        from eagre.io.rasters.warp import around, onto
 
         table, target = read_class_table(self.table), around(grid)
         check_plausible("manning", list(table.values()), "n", f"the table {self.table}")

@@ -82,7 +82,7 @@ class LeveeSection(Section):
         if self.points is not None:
             yield parse_quantity(self.crest, "length", "crest"), np.array(self.points, np.float64)
             return
-        from eagre.io.vector import read_features
+        from eagre.io.vectors.vector import read_features
 
         assert self.file is not None
         for feature in read_features(self.file, grid, ("LineString",), self.layer):

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field, PlainValidator, ValidationInfo
 
-from eagre.config.places import locations_of_file
+from eagre.config.named_locations import locations_of_file
 from eagre.config.problems import Key
 from eagre.config.sections import MeasuredSection
 from eagre.config.toml import literal
 from eagre.config.values import PositiveSeconds, SeriesOutputFile
 from eagre.errors import InputError
-from eagre.io.named_places import NamedLocations, read_lines
+from eagre.io.vectors.named_locations import NamedLocations, read_lines
 
 if TYPE_CHECKING:
     from eagre.io import ProbeWriter

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo
 
-from eagre.config.places import check_unique_names, locations_of_file
+from eagre.config.named_locations import check_unique_names, locations_of_file
 from eagre.config.problems import Key, Problems, read_each
 from eagre.config.section import Section, check
 from eagre.config.toml import literal
@@ -31,7 +31,7 @@ from eagre.config.values import (
 )
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.io.named_places import NamedLocations, read_points
+from eagre.io.vectors.named_locations import NamedLocations, read_points
 
 
 def _date(value: Any) -> Any:

@@ -21,7 +21,7 @@ from eagre.grid import Grid
 
 def checked_crs(text: str) -> str:
     """Return the coordinate system if it is valid."""
-    from eagre.io.raster import parse_crs
+    from eagre.io.rasters.raster import parse_crs
 
     if parse_crs(text) is None:
         raise InputError(f'crs = "{text}"', allowed="an EPSG code, or WKT", fix='crs = "EPSG:32633"')
@@ -29,7 +29,7 @@ def checked_crs(text: str) -> str:
 
 
 if TYPE_CHECKING:
-    from eagre.io.raster import Around, Dem
+    from eagre.io.rasters.raster import Around, Dem
 
 CellSize = Annotated[float, quantity("length"), Field(ge=SHORTEST, le=LONGEST)]
 
@@ -205,8 +205,8 @@ def _from_file(
 ) -> tuple[Grid, np.ndarray]:
     """Create grid and bed from a raster file."""
     from eagre.io import dem_to_corners, grid_from_dem
-    from eagre.io.raster import Around
-    from eagre.io.warp import around, onto
+    from eagre.io.rasters.raster import Around
+    from eagre.io.rasters.warp import around, onto
 
     assert bed.file is not None
     extent = None
@@ -242,8 +242,8 @@ def _dems(bed: BedSection, target: Around | None) -> list[Dem]:
 
 def _need_grid(section: GridSection, dems: list[Dem]) -> None:
     """Raise an error if rasters do not define the cells: several rasters, or another coordinate system."""
-    from eagre.io.raster import Around, parse_crs
-    from eagre.io.warp import cells_within
+    from eagre.io.rasters.raster import Around, parse_crs
+    from eagre.io.rasters.warp import cells_within
 
     first = dems[0]
     other = section.crs is not None and Around(section.crs).differs(parse_crs(first.crs))

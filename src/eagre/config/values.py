@@ -13,7 +13,7 @@ from eagre.config.toml import existing_file, literal
 from eagre.config.units import parse_quantity
 from eagre.constants import FARTHEST
 from eagre.errors import InputError
-from eagre.io.store_zarr import SUFFIX, need_zarr
+from eagre.io.records.store_zarr import SUFFIX, need_zarr
 from eagre.names import nearest
 
 
@@ -86,7 +86,7 @@ def input_of(value: str, info: ValidationInfo, *suffixes: str) -> Path:
 
 
 def _vector_file(value: Any, info: ValidationInfo) -> Path:
-    from eagre.io.vector import SUFFIXES
+    from eagre.io.vectors.vector import SUFFIXES
 
     return input_of(value, info, *SUFFIXES)
 

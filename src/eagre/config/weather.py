@@ -17,7 +17,7 @@ from eagre.terms.weather_wind import AIR_DENSITY, LAWS, MAX_DRAG
 
 if TYPE_CHECKING:
     from eagre.grid import Grid
-    from eagre.io.weather import Weather
+    from eagre.io.weather.weather import Weather
 
 
 def checked_drag(value: Any, info: ValidationInfo) -> str | float:
@@ -83,7 +83,7 @@ def weather_of(
     choices : by quantities of `read_weather`: true (if the files contain them), false, or names of variables.
     leave_out : quantities that are not read, in addition to quantities with the choice false.
     """
-    from eagre.io.weather import read_weather
+    from eagre.io.weather.weather import read_weather
 
     variables: dict[str, str] = {}
     for kinds, value in choices.items():

@@ -72,7 +72,7 @@ class ZoneSignals:
 
     def fractions(self, grid: Grid) -> tuple[list[str], np.ndarray]:
         """Return the names of the zones in the domain, and masks that are 1 in cells whose centre is in the zone."""
-        from eagre.io.vector import SUFFIXES
+        from eagre.io.vectors.vector import SUFFIXES
 
         by_polygon = self.section.zones.suffix.lower() in SUFFIXES
         zones = self._of_polygons(grid) if by_polygon else self._of_raster(grid)
@@ -119,7 +119,7 @@ class ZoneSignals:
         return self.named[name]
 
     def _of_polygons(self, grid: Grid) -> dict[str, np.ndarray]:
-        from eagre.io.vector import read_features, zone_numbers
+        from eagre.io.vectors.vector import read_features, zone_numbers
 
         path, key = self.section.zones, self.section.name
         features = read_features(path, grid, ("Polygon",), self.section.layer)
@@ -139,7 +139,7 @@ class ZoneSignals:
 
     def _of_raster(self, grid: Grid) -> dict[str, np.ndarray]:
         from eagre.io import read_raster
-        from eagre.io.warp import around, onto
+        from eagre.io.rasters.warp import around, onto
 
         if self.section.layer is not None or self.section.name != "name":
             raise InputError(f"layer or name with {self.section.zones}", allowed="with polygons only")

@@ -65,7 +65,7 @@ class ZoneValues:
         InputError
             If a polygon has no value, no polygon is in the domain, or cells are in no polygon and `outside` is not set.
         """
-        from eagre.io.vector import read_features, zone_numbers
+        from eagre.io.vectors.vector import read_features, zone_numbers
 
         path = self.section.zones
         features = read_features(path, grid, ("Polygon",), self.section.layer)
@@ -81,8 +81,8 @@ class ZoneValues:
         return np.where(out, self.outside.at_centres(grid, bed), values[numbers])
 
     def _refuse_elsewhere(self, features: Any, grid: Grid) -> None:
-        from eagre.io.raster import WHERE
-        from eagre.io.vector import points_of
+        from eagre.io.rasters.raster import WHERE
+        from eagre.io.vectors.vector import points_of
 
         points = np.concatenate([points_of(one.geometry["coordinates"]) for one in features])
         (west, south), (east, north) = points.min(0), points.max(0)

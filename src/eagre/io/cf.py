@@ -15,8 +15,8 @@ import numpy as np
 from eagre.contract import Model
 from eagre.errors import InputError
 from eagre.fields import Variable
-from eagre.io.raster import parse_crs
-from eagre.io.table import parse_date
+from eagre.io.rasters.raster import parse_crs
+from eagre.io.tables.table import parse_date
 
 CONVENTIONS = "CF-1.11"
 GREGORIAN = datetime(1582, 10, 15)

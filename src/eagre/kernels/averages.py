@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import Cell, cell, written
+from eagre.backend.compilation.cells import Cell, cell, written
 from eagre.kernels.roots import root
 
 SINCE, LAST, TOTAL, WEIGHT, FRACTION, EVERY, COUNT, SEEN, NUMBERS = 0, 1, 2, 3, 4, 5, 6, 7, 8

@@ -6,7 +6,7 @@ therefore vectorises, works with integer atomics, and preserves NaN.
 
 import numpy as np
 
-from eagre.backend.cells import cell, real
+from eagre.backend.compilation.cells import cell, real
 
 
 @cell

@@ -7,7 +7,7 @@ E. Audusse et al., SIAM J. Sci. Comput. 25(6), 2050-2065 (2004), doi:10.1137/S10
 (the bed at a face is the higher of its two sides).
 """
 
-from eagre.backend.cells import cell, real
+from eagre.backend.compilation.cells import cell, real
 from eagre.kernels.roots import inverse_root, larger, reciprocal, root, select, smaller
 
 

@@ -13,7 +13,7 @@ M. Croci et al., R. Soc. Open Sci. 9, 211631 (2022), doi:10.1098/rsos.211631, se
 
 import numpy as np
 
-from eagre.backend.cells import cell, real
+from eagre.backend.compilation.cells import cell, real
 from eagre.kernels.bits import binade, from_bits
 from eagre.kernels.roots import larger, select, smaller
 

@@ -1,6 +1,6 @@
 """Formulas of an implicit line of the ADI shallow-water model, shared by its kernels and boundary conditions."""
 
-from eagre.backend.cells import cell, real, switch
+from eagre.backend.compilation.cells import cell, real, switch
 from eagre.kernels.roots import larger, power_four_thirds, power_seven_sixths, reciprocal, root
 
 LAND = 1e29  # beds at or above this level are never wet

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, real
+from eagre.backend.compilation.cells import cell, cuda, real
 from eagre.kernels.roots import larger, smaller
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import cell, load_early, real, switch
+from eagre.backend.compilation.cells import cell, load_early, real, switch
 from eagre.kernels.roots import root
 
 TAKEN = switch("TAKEN", False)  # whether maps are accumulated

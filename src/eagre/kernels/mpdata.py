@@ -7,7 +7,7 @@ Sources: P. K. Smolarkiewicz and L. G. Margolin, J. Comput. Phys. 140, 459-480 (
 K. A. Rojek et al., Concurrency Computat.: Pract. Exper. 27, 937-957 (2015), doi:10.1002/cpe.3417, figures 2 and 3.
 """
 
-from eagre.backend.cells import cell, real, switch
+from eagre.backend.compilation.cells import cell, real, switch
 from eagre.kernels.roots import by_sign, larger, quotient, smaller
 
 GAUGE = switch("GAUGE", True)

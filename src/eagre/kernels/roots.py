@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from eagre.backend.cells import (
+from eagre.backend.compilation.cells import (
     cell,
     cuda,
     rcp_seed,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from eagre.layouts.facts import GpuProperties
+from eagre.layouts.gpu_properties import GpuProperties
 from eagre.layouts.kinds import Kind
 
 Rule = Callable[[GpuProperties, Any, GpuProperties], Any]

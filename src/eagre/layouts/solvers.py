@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from eagre.layouts.facts import MAX_REGISTERS, MAX_THREADS, MAX_WARPS, STATIC_SHARED, GpuProperties
+from eagre.layouts.gpu_properties import MAX_REGISTERS, MAX_THREADS, MAX_WARPS, STATIC_SHARED, GpuProperties
 from eagre.layouts.kinds import PRECISIONS, by_precision, listed, named, rising, some, whole
 from eagre.layouts.parameter import Parameter, by_multiprocessors
 

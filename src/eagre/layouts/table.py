@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from eagre.errors import InputError
 from eagre.layouts.declared import PARAMETERS
-from eagre.layouts.facts import GpuProperties
+from eagre.layouts.gpu_properties import GpuProperties
 from eagre.layouts.kinds import Kind, Problem, listed, number, whole
 from eagre.layouts.store import Measured, measured
 from eagre.names import nearest

@@ -112,9 +112,9 @@ def load_case(path: str | Path, changes: Mapping[str, Any] | None = None) -> Cas
     InputError
         If the file is missing, is not valid TOML, does not name a model, or has wrong contents.
     """
+    from eagre.arguments import of_type
     from eagre.config.problems import ConfigError, Problem
     from eagre.config.toml import line_of, read_toml
-    from eagre.given import of_type
 
     changes = of_type("changes", changes or {}, Mapping, '{"friction.manning": 0.03}')
     data, text = read_toml(path)

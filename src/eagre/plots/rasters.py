@@ -32,8 +32,8 @@ def open_raster(path: str | Path, variable: str | None = None) -> FieldFile:
     """
     import xarray as xr
 
-    from eagre.io.dem import read_raster
-    from eagre.io.raster import Around, parse_crs
+    from eagre.io.rasters.dem import read_raster
+    from eagre.io.rasters.raster import Around, parse_crs
 
     path = existing_file(Path(path), "raster")
     bands, title = _bands(path)

@@ -11,8 +11,8 @@ import numpy as np
 from eagre.config.toml import existing_file
 from eagre.errors import InputError
 from eagre.io.files import is_store, read_values, reading
-from eagre.io.netcdf_raster import bounds_aside, check_heaps
-from eagre.io.store_zarr import need_zarr
+from eagre.io.rasters.netcdf_raster import bounds_aside, check_heaps
+from eagre.io.records.store_zarr import need_zarr
 from eagre.plots.labels import label_of
 from eagre.plots.results import FieldFile, GaugeFile, NumberFile, ProfileFile, SpectrumFile, TrackFile
 from eagre.plots.slices import sliced

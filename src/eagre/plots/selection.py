@@ -9,7 +9,7 @@ import numpy as np
 
 from eagre.config.units import parse_quantity
 from eagre.errors import InputError
-from eagre.io.table import parse_date
+from eagre.io.tables.table import parse_date
 from eagre.names import did_you_mean, nearest
 from eagre.plots.labels import date_of, date_of_zero
 

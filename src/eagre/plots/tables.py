@@ -9,7 +9,7 @@ import numpy as np
 from eagre.config.toml import existing_file
 from eagre.config.units import UNITS
 from eagre.errors import InputError
-from eagre.io.table import Table, read_table, split_unit
+from eagre.io.tables.table import Table, read_table, split_unit
 from eagre.plots.labels import label_of, with_units
 from eagre.plots.results import GaugeFile, NumberFile
 

@@ -60,7 +60,7 @@ class Search(NamedTuple):
 @cache
 def search_of(scheme: str, device: Any, precision: str) -> Search | None:
     """Search the launch parameters of a scheme without storing the result; None if it has none on the device."""
-    from eagre.backend.origin import origin_of
+    from eagre.backend.compilation.origin import origin_of
     from eagre.backend.select import select
     from eagre.bench.compilers import Compilers
     from eagre.bench.tuner import Found

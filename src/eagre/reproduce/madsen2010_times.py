@@ -82,8 +82,8 @@ def memory(run: Run) -> Iterator[Line]:
 
 def laplace_work(stage: str, device: Device, grid: str, precision: str, *, plain: bool) -> Work:
     """Return the residual of high order ("defect") or an iteration ("iteration") below crossing waves."""
-    from eagre.models.potential_waves.laplace import LaplaceProblem
-    from eagre.models.potential_waves.stencils import Vertical
+    from eagre.models.potential_waves.laplace.solver import LaplaceProblem
+    from eagre.models.potential_waves.laplace.stencils import Vertical
 
     ny, nx, layers = GRIDS[grid]
     problem = LaplaceProblem(

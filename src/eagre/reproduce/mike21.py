@@ -103,7 +103,7 @@ def _system(n: int = UNKNOWNS) -> tuple[np.ndarray, ...]:
 
 def section_8_2_5(run: Run) -> Iterator[Line]:
     """Compare the largest grids in 1536 MiB with the formulas of the paper, and with the arrays of Eagre."""
-    from eagre.models.shallow_water_adi.layout import DEVICE_WORDS
+    from eagre.models.shallow_water_adi.memory_layout import DEVICE_WORDS
 
     for number in run.numbers():
         *_, version, precision = number.row.split(" ")

@@ -15,7 +15,7 @@ from eagre.bench.mike21_sweeps import GPU, Sweeps
 from eagre.bench.shallow_water_adi import PAPER_GB, PAPER_WORDS
 from eagre.bench.transfers import transfer_times
 from eagre.cases.mike21 import pool
-from eagre.models.shallow_water_adi.layout import DEVICE_WORDS, device_bytes
+from eagre.models.shallow_water_adi.memory_layout import DEVICE_WORDS, device_bytes
 from eagre.papers import Number
 from eagre.reproduce.measure import alternating, gpu_only
 from eagre.reproduce.mike21_times import STEPS, TIMED_STEPS, cell_rate, step_times

@@ -43,7 +43,7 @@ class Snapshot:
 @cache
 def snapshots(device: Any, precision: str, points: int) -> dict[int, Snapshot]:
     """Return the flow after each of `COUNTS` steps."""
-    from eagre.cases.air import decaying_turbulence
+    from eagre.cases.atmosphere import decaying_turbulence
 
     devices = list(device) if isinstance(device, tuple) else device
     model = decaying_turbulence(

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 from eagre.checks import check_until
 from eagre.errors import BlowUpError
 from eagre.series import Series
-from eagre.stepping.keeper import InMemoryCheckpoint, State
+from eagre.stepping.checkpoint import InMemoryCheckpoint, State
 
 
 class Failure(NamedTuple):

@@ -12,9 +12,9 @@ from zlib import crc32
 
 import numpy as np
 
+from eagre.arguments import of_type
 from eagre.errors import InputError
 from eagre.fields import Variable
-from eagre.given import of_type
 from eagre.kernels.averages import TOTAL, UNSET, Planes
 from eagre.names import did_you_mean, field_names, nearest
 

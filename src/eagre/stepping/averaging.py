@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from eagre.backend.cells import Cell
+from eagre.backend.compilation.cells import Cell
 from eagre.backend.device import Device
 from eagre.kernels.averages import COUNT, EVERY, LAST, NUMBERS, SEEN, SINCE, TOTAL, Quantities, averaged, weigh_moment
 from eagre.stepping.averages import StatisticsPlan

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import cell, real, switch
+from eagre.backend.compilation.cells import cell, real, switch
 from eagre.kernels.bits import from_bits, to_bits
 from eagre.series import Series
 

@@ -9,7 +9,7 @@ import numpy as np
 from eagre.fields import TIME_BOUNDS, Variable, time_bounds
 from eagre.grid import Grid
 from eagre.io.cf import axis_attributes
-from eagre.io.measured import Axis
+from eagre.io.writers.measured import Axis
 from eagre.kernels import averages
 from eagre.kernels import maps as extremes
 from eagre.stepping.averages import StatisticsPlan
@@ -41,7 +41,7 @@ class RunMaps:
     Attributes
     ----------
     variables, axes, dimensions
-        See `eagre.io.measured.Measured`.
+        See `eagre.io.writers.measured.Measured`.
     """
 
     def __init__(

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from eagre.arguments import all_of_type, of_type
 from eagre.backend.device import Device
 from eagre.errors import InputError
 from eagre.fields import Variable
-from eagre.given import all_of_type, of_type
 from eagre.kernels.maps import SINCE, THRESHOLDS, UNSET, UNSET_SURFACE, WET, MapArrays
 from eagre.names import nearest
 

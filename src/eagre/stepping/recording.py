@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import cell
+from eagre.backend.compilation.cells import cell
 from eagre.backend.device import Device, Work
 from eagre.contract import Recording
 from eagre.stepping.clock import EITHER, FAILED, NEXT_STEPS, NEXT_UNTIL, RUNNING, STEPS_LEFT, T, start_batch

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import cell
+from eagre.backend.compilation.cells import cell
 from eagre.stepping.clock import (
     ACCEPTED,
     CFL,

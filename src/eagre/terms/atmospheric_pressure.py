@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from eagre.backend.cells import Cell, cell
+from eagre.backend.compilation.cells import Cell, cell
 from eagre.constants import WATER_DENSITY
 from eagre.grid import Grid
 from eagre.plausible import check_plausible, check_pressure_of_force

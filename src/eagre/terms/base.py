@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from eagre.backend.cells import Cell
+from eagre.arguments import array_copy
+from eagre.backend.compilation.cells import Cell
 from eagre.errors import InputError
-from eagre.given import array_copy
 from eagre.grid import Grid
 from eagre.series import Series
 

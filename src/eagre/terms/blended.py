@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import cell, real, switch, written
+from eagre.backend.compilation.cells import cell, real, switch, written
 from eagre.backend.device import Launch
 from eagre.grid import Grid
-from eagre.moving import NodeGrid
 from eagre.terms.collect import Terms
-from eagre.terms.moving import RecordQuantity, Records, node_below
+from eagre.terms.record_quantities import RecordQuantity, Records, node_below
+from eagre.time_varying import NodeGrid
 
 
 @cell

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from eagre.backend.cells import Cell, cell
+from eagre.backend.compilation.cells import Cell, cell
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.series import Series

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import Cell
+from eagre.backend.compilation.cells import Cell
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.moving import TimeVaryingField
 from eagre.series import Series
 from eagre.terms import NAMES
 from eagre.terms.base import Quantity, Term
-from eagre.terms.moving import RecordQuantity, fields_of
+from eagre.terms.record_quantities import RecordQuantity, fields_of
+from eagre.time_varying import TimeVaryingField
 
 ROLES = ("water", "x", "y")
 FIRST = ("Rain", "WindStress", "AtmosphericPressure", "Coriolis")
@@ -117,7 +117,7 @@ class Terms:
         return sum(one.values.ndim == 2 for item in getattr(self, role) for one in item.quantities)
 
     def record_maps(self, kind: str, roles: Sequence[str] = ROLES) -> int:
-        """Return the number of maps of records that a device stores (`eagre.terms.moving.Records`).
+        """Return the number of maps of records that a device stores (`eagre.terms.record_quantities.Records`).
 
         Only a CPU stores such maps.
         """

@@ -2,7 +2,7 @@
 
 The source code of the function is generated when a run is set up. The function reads a scalar where a quantity is
 uniform, a column where it varies with y only and a map elsewhere. It multiplies by a factor only where the factor
-varies with time. A time-varying field (`eagre.terms.moving`) is read from the nodes of its record, or from a map of the
+varies with time. A time-varying field (`eagre.terms.record_quantities`) is read from the nodes of its record, or from a map of the
 record.
 
 A kernel takes the tuple `terms` (values of the series, (rows, slots), double; slot of the first factor; then scalars,
@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import Cell, cell, real, switch, written
+from eagre.backend.compilation.cells import Cell, cell, real, switch, written
 from eagre.backend.device import Device
 from eagre.grid import Grid
 from eagre.terms.blended import OF_TABLE, Blend
 from eagre.terms.collect import ROLES, Contribution, Terms
-from eagre.terms.moving import READERS, WHERE, RecordQuantity, Records
+from eagre.terms.record_quantities import READERS, WHERE, RecordQuantity, Records
 
 
 @cell

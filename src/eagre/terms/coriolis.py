@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from eagre.backend.cells import Cell, cell
+from eagre.arguments import real_number
+from eagre.backend.compilation.cells import Cell, cell
 from eagre.constants import EARTH_ROTATION
 from eagre.errors import InputError
-from eagre.given import real_number
 from eagre.grid import Grid
 from eagre.plausible import check_plausible
 from eagre.terms.base import Quantity, Term

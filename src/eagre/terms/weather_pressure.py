@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from eagre.backend.cells import Cell, cell
+from eagre.backend.compilation.cells import Cell, cell
 from eagre.constants import WATER_DENSITY
 from eagre.grid import Grid
-from eagre.moving import TimeVaryingField
 from eagre.terms.base import Quantity, Term
-from eagre.terms.moving import RecordQuantity, checked_field
+from eagre.terms.record_quantities import RecordQuantity, checked_field
+from eagre.time_varying import TimeVaryingField
 
 
 @cell

@@ -9,13 +9,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import Cell, cell
+from eagre.backend.compilation.cells import Cell, cell
 from eagre.constants import WATER_DENSITY
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.moving import TimeVaryingField
 from eagre.terms.base import Quantity, Term
-from eagre.terms.moving import RecordQuantity, checked_field
+from eagre.terms.record_quantities import RecordQuantity, checked_field
+from eagre.time_varying import TimeVaryingField
 
 AIR_DENSITY = 1.225
 """Density of the standard atmosphere at 15 degrees Celsius, kg m-3."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from eagre.backend.cells import Cell, cell
+from eagre.backend.compilation.cells import Cell, cell
 from eagre.constants import WATER_DENSITY
 from eagre.grid import Grid
 from eagre.plausible import check_plausible

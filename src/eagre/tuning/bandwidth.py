@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import cell, real
+from eagre.backend.compilation.cells import cell, real
+from eagre.backend.compilation.program import PRECISIONS
 from eagre.backend.device import Device
-from eagre.backend.program import PRECISIONS
 from eagre.backend.timing import copied, copy_bandwidth, times_of
 
 COLUMNS = 4096

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from eagre.layouts.facts import MAX_THREADS, WARP, GpuProperties
+from eagre.layouts.gpu_properties import MAX_THREADS, WARP, GpuProperties
 from eagre.tuning.occupancy import Limits
 from eagre.tuning.transactions import tile
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from eagre.layouts.facts import MAX_THREADS, STATIC_SHARED, WARP, GpuProperties
+from eagre.layouts.gpu_properties import MAX_THREADS, STATIC_SHARED, WARP, GpuProperties
 
 KIB = 1024
 

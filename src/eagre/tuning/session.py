@@ -98,9 +98,7 @@ class Outcome:
         return self.shipped_seconds / self.tuned_seconds - 1.0 if self.tuned_seconds > 0.0 else 0.0
 
 
-def tune(
-    space: Space, workload: Workload, journal: Journal, log: Callable[[str], None] = lambda text: None
-) -> Outcome:
+def tune(space: Space, workload: Workload, journal: Journal, log: Callable[[str], None] = lambda text: None) -> Outcome:
     """Search a space.
 
     Parameters

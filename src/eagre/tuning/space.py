@@ -15,7 +15,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from eagre.layouts.declared import PARAMETERS
-from eagre.layouts.facts import MAX_REGISTERS, GpuProperties
+from eagre.layouts.gpu_properties import MAX_REGISTERS, GpuProperties
 from eagre.layouts.store import SIZES
 
 Choice = Mapping[str, Any]

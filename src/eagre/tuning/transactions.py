@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from eagre.layouts.facts import WARP
+from eagre.layouts.gpu_properties import WARP
 
 LINE = 128  # bytes per transaction of the GPUs of the paper
 SECTOR = 32  # bytes per transaction of current GPUs

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from eagre.cases.air import (
+from eagre.cases.atmosphere import (
     decaying_turbulence,
     density_current,
     inertia_gravity_waves,
@@ -17,8 +17,8 @@ from eagre.cases.air import (
     taylor_green_velocity,
 )
 from eagre.cases.exact.air import channel_wave
-from eagre.models.anelastic.diagnostics import enstrophy
 from eagre.models.anelastic.model import AnelasticFlow
+from eagre.models.anelastic.sampling.diagnostics import enstrophy
 from eagre.validation.anelastic_layers import breaking_wave, convection, neutral_layer, steady_wave
 from eagre.validation.setting import Check, Run, Validation, each, once
 

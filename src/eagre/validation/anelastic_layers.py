@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eagre.cases.air import convective_boundary_layer, mountain_wave, neutral_boundary_layer
+from eagre.cases.atmosphere import convective_boundary_layer, mountain_wave, neutral_boundary_layer
 from eagre.cases.exact.air import LongWave
 from eagre.constants import GRAVITY, VON_KARMAN
 from eagre.models.anelastic.model import AnelasticFlow

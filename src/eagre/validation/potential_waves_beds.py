@@ -10,8 +10,8 @@ import numpy as np
 from eagre.cases import wave_tanks
 from eagre.cases.ow3d_reference import BAR, CODE, WHALIN, read_table
 from eagre.grid import Grid
+from eagre.models.potential_waves.boundaries.relaxation_zones import RelaxationZone
 from eagre.models.potential_waves.model import PotentialWaves
-from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.validation.gauges import surface_at
 from eagre.validation.pictures import draw_gauges, draw_harmonics
 from eagre.validation.setting import Check, Run, Validation, each, once

@@ -10,10 +10,10 @@ import numpy as np
 
 from eagre.backend.select import select
 from eagre.grid import Grid
-from eagre.models.potential_waves.laplace import LaplaceProblem
+from eagre.models.potential_waves.boundaries.relaxation_zones import RelaxationZone
+from eagre.models.potential_waves.laplace.solver import LaplaceProblem
+from eagre.models.potential_waves.laplace.stencils import Vertical
 from eagre.models.potential_waves.model import PotentialWaves
-from eagre.models.potential_waves.stencils import Vertical
-from eagre.models.potential_waves.zones import RelaxationZone
 from eagre.validation.gauges import surface_at
 from eagre.validation.norms import observed_orders
 from eagre.validation.setting import Check, Run, Validation, each, once

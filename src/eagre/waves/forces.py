@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eagre.arguments import array_copy
 from eagre.constants import WATER_DENSITY
 from eagre.errors import InputError
-from eagre.given import array_copy
 from eagre.waves.checked import number, positive
 from eagre.waves.steady import Array, Field
 

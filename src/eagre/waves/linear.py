@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
+from eagre.arguments import array_copy
 from eagre.constants import GRAVITY, WATER_DENSITY
 from eagre.errors import InputError
-from eagre.given import array_copy
 from eagre.waves.airy import surface_level
 from eagre.waves.checked import positive
 from eagre.waves.dispersion import wave_number

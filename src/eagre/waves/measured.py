@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
+from eagre.arguments import array_copy
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
-from eagre.given import array_copy
 from eagre.waves.checked import number
 from eagre.waves.linear import LinearWaves
 from eagre.waves.steady import Array, Field

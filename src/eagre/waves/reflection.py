@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eagre.arguments import array_copy
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
-from eagre.given import array_copy
 from eagre.waves.checked import positive
 from eagre.waves.dispersion import wave_number
 from eagre.waves.measured import tapering

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from eagre.arguments import of_type
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
-from eagre.given import of_type
 from eagre.waves.checked import number, positive, whole
 from eagre.waves.linear import LinearWaves
 from eagre.waves.spectra import Spectrum

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from eagre.arguments import array_copy
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
-from eagre.given import array_copy
 from eagre.waves.checked import positive
 from eagre.waves.dispersion import wave_number
 from eagre.waves.spectrum_units import density_factor, frequency_factor
@@ -189,7 +189,7 @@ class TabulatedSpectrum(Spectrum):
             If a unit is missing or unknown.
         """
         from eagre.io.files import input_file
-        from eagre.io.table import read_table
+        from eagre.io.tables.table import read_table
 
         table = read_table(input_file(path, "spectrum"))
         data = table.numbers([0, 1])

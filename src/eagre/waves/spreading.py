@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from eagre.arguments import array_copy
 from eagre.errors import InputError
-from eagre.given import array_copy
 from eagre.waves.angles import wrapped
 from eagre.waves.checked import exactly_one, positive
 from eagre.waves.spectra import Spectrum, checked_frequencies

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eagre.arguments import array_copy
 from eagre.errors import InputError
-from eagre.given import array_copy
 from eagre.waves.checked import positive, whole
 from eagre.waves.spectra import TabulatedSpectrum
 from eagre.waves.steady import Array, Field

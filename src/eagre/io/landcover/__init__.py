@@ -13,8 +13,8 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.io.files import input_file, listing
-from eagre.io.raster import Dem
-from eagre.io.table import reading_rows
+from eagre.io.rasters.raster import Dem
+from eagre.io.tables.table import reading_rows
 
 SHIPPED = ("esa-worldcover", "nlcd")
 

@@ -23,9 +23,9 @@ from eagre.config.values import (
 from eagre.config.volumes import NumberVolume, SpeedVolume, TemperatureVolume, VolumeValue
 from eagre.errors import InputError
 from eagre.grid import Grid, Levels
-from eagre.models.anelastic.atmosphere_section import AtmosphereSection
-from eagre.models.anelastic.forcing_sections import ForcingSection
-from eagre.models.anelastic.measured_sections import (
+from eagre.models.anelastic.case.atmosphere_section import AtmosphereSection
+from eagre.models.anelastic.case.forcing_sections import ForcingSection
+from eagre.models.anelastic.case.measured_sections import (
     AnelasticMapsSection,
     MaximaSection,
     ProbesSection,
@@ -33,13 +33,13 @@ from eagre.models.anelastic.measured_sections import (
     SliceSection,
     SpectraSection,
 )
-from eagre.models.anelastic.numerics_section import NumericsSection
-from eagre.models.anelastic.surface_section import ClosureSection, SurfaceSection
+from eagre.models.anelastic.case.numerics_section import NumericsSection
+from eagre.models.anelastic.case.surface_section import ClosureSection, SurfaceSection
 
 if TYPE_CHECKING:
-    from eagre.models.anelastic.atmosphere import Atmosphere
+    from eagre.models.anelastic.base.atmosphere import Atmosphere
     from eagre.models.anelastic.model import AnelasticFlow
-    from eagre.models.anelastic.surface import Surface
+    from eagre.models.anelastic.subgrid.surface import Surface
 
 Side = Annotated[str, one_of("periodic", "wall")]
 LateralSide = Annotated[str, one_of("periodic", "wall", "open")]
@@ -168,7 +168,7 @@ class DomainSection(Section):
 
     def formed(self, ground: np.ndarray | float, grid: Grid) -> np.ndarray | float:
         """Return the terrain height, (ny, nx) or a number, m, after `blend` and `steepest`."""
-        from eagre.models.anelastic.orography import blended, smoothed
+        from eagre.models.anelastic.base.orography import blended, smoothed
 
         sides = self.boundaries_y, self.boundaries_x
         if np.ndim(ground) and self.blend is not None:
@@ -324,7 +324,7 @@ class AnelasticCase(Case):
         -------
         AnelasticFlow
         """
-        from eagre.models.anelastic.atmosphere import check_height
+        from eagre.models.anelastic.base.atmosphere import check_height
         from eagre.models.anelastic.model import AnelasticFlow
 
         grid, vertical = self._points()

@@ -10,16 +10,16 @@ import numpy as np
 
 from eagre.backend.device import Device
 from eagre.backend.group import Group
-from eagre.models.anelastic.closure import stiffness_of
-from eagre.models.anelastic.kernels import Slopes, Velocity
-from eagre.models.anelastic.legs import StepBatches
-from eagre.models.anelastic.rest import BaseState
+from eagre.device_mesh import DeviceMesh, DistributedArray
+from eagre.models.anelastic.base.base_state import BaseState
+from eagre.models.anelastic.devices.step_subdomains import DistributedSteps, devices_of
 from eagre.models.anelastic.setup import Setup, metric_of
 from eagre.models.anelastic.stability import EITHER, LIMIT, SAFETY_FACTOR, first_step, max_explicit_number
 from eagre.models.anelastic.stages import Stages
 from eagre.models.anelastic.step import Steps
-from eagre.models.anelastic.step_bands import DistributedSteps, devices_of
-from eagre.several import DeviceMesh, DistributedArray
+from eagre.models.anelastic.step_batches import StepBatches
+from eagre.models.anelastic.step_kernels import Slopes, Velocity
+from eagre.models.anelastic.subgrid.closure import stiffness_of
 
 COUNTS = ("steps", "iterations", "dt_min", "dt_max", "courant", "divergence")
 COMPONENTS = ("u", "v", "w")

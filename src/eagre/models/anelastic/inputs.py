@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from eagre.arguments import array_copy, of_type
 from eagre.backend.device import Device
 from eagre.backend.group import Group
 from eagre.checks import checked_number, one_of
 from eagre.decomposition import check_memory_of_each, equal_parts
 from eagre.errors import InputError, MemoryNeededError
-from eagre.given import array_copy, of_type
 from eagre.grid import Grid, Levels
 from eagre.models.anelastic.setup import Setup
 from eagre.plausible import check_plausible

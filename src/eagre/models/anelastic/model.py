@@ -9,20 +9,17 @@ from typing import Any
 import numpy as np
 
 from eagre.advection.plan import Options
+from eagre.arguments import of_type
 from eagre.backend.device import Device, check_precision
 from eagre.backend.tuned import device_for
 from eagre.checks import check_sample, checked_number, grid_state
 from eagre.contract import field_type
 from eagre.fields import Variable
-from eagre.given import of_type
 from eagre.grid import Grid, Levels
-from eagre.models.anelastic.atmosphere import Atmosphere, check_height, checked_atmosphere
-from eagre.models.anelastic.averaging import maps_of, requested_statistics, stored_fields
-from eagre.models.anelastic.closure import Smagorinsky
-from eagre.models.anelastic.diagnostics import diagnostics_of
-from eagre.models.anelastic.drives import checked_forcing
+from eagre.models.anelastic.base.atmosphere import Atmosphere, check_height, checked_atmosphere
 from eagre.models.anelastic.engine import Engine
-from eagre.models.anelastic.forcing import Forcing
+from eagre.models.anelastic.forcing.checks import checked_forcing
+from eagre.models.anelastic.forcing.profile_forcing import Forcing
 from eagre.models.anelastic.inputs import (
     check_memory,
     checked_boundaries,
@@ -30,9 +27,12 @@ from eagre.models.anelastic.inputs import (
     checked_start,
     checked_top_sponge,
 )
-from eagre.models.anelastic.maxima import Maxima
-from eagre.models.anelastic.mean_profiles import EVERY, MeanProfiles
-from eagre.models.anelastic.outputs import (
+from eagre.models.anelastic.restart import adapt_state, restart_references, with_perturbation, without_perturbation
+from eagre.models.anelastic.sampling.averaging import maps_of, requested_statistics, stored_fields
+from eagre.models.anelastic.sampling.diagnostics import diagnostics_of
+from eagre.models.anelastic.sampling.extremes import Maxima
+from eagre.models.anelastic.sampling.mean_profiles import EVERY, MeanProfiles
+from eagre.models.anelastic.sampling.outputs import (
     blocked_wind,
     field_of,
     fields_of,
@@ -42,14 +42,14 @@ from eagre.models.anelastic.outputs import (
     summary_rows_of,
     variables_of,
 )
-from eagre.models.anelastic.probes import Probes
-from eagre.models.anelastic.restarting import adapt_state, restart_references, with_perturbation, without_perturbation
+from eagre.models.anelastic.sampling.probes import Probes
+from eagre.models.anelastic.sampling.slices import Slice
+from eagre.models.anelastic.sampling.spectra import Spectra
 from eagre.models.anelastic.setup import Setup, metric_of
-from eagre.models.anelastic.slices import Slice
-from eagre.models.anelastic.spectra import Spectra
 from eagre.models.anelastic.stability import checked_steps
 from eagre.models.anelastic.stepper import CHECK_INTERVAL, Stepper
-from eagre.models.anelastic.surface import Surface
+from eagre.models.anelastic.subgrid.closure import Smagorinsky
+from eagre.models.anelastic.subgrid.surface import Surface
 from eagre.models.base import BaseModel
 from eagre.names import unknown_field
 from eagre.plausible import plausible_number
@@ -77,7 +77,7 @@ class AnelasticFlow(BaseModel):
     top_height : float, m
         Height of the domain; the period where z is periodic.
     atmosphere : Atmosphere
-        Equations, reference state and ambient state (`eagre.models.anelastic.atmosphere`); incompressible by default.
+        Equations, reference state and ambient state (`eagre.models.anelastic.base.atmosphere`); incompressible by default.
     velocity : tuple of three floats or (nz, ny, nx) arrays, m/s
         Initial u, v, w; the first projection removes their divergence. The default is the ambient wind.
     theta, theta_perturbation : float or (nz, ny, nx) array, K

@@ -8,11 +8,11 @@ import numpy as np
 
 from eagre.advection.plan import Options
 from eagre.grid import Grid, Levels
-from eagre.models.anelastic.atmosphere import Atmosphere
-from eagre.models.anelastic.closure import Smagorinsky
-from eagre.models.anelastic.forcing import Forcing
-from eagre.models.anelastic.metric import Metric
-from eagre.models.anelastic.surface import Surface
+from eagre.models.anelastic.base.atmosphere import Atmosphere
+from eagre.models.anelastic.base.metric import Metric
+from eagre.models.anelastic.forcing.profile_forcing import Forcing
+from eagre.models.anelastic.subgrid.closure import Smagorinsky
+from eagre.models.anelastic.subgrid.surface import Surface
 from eagre.series import Series
 from eagre.stepping.averages import StatisticsPlan
 

@@ -10,9 +10,9 @@ import numpy as np
 from eagre.checks import checked_number
 from eagre.errors import InputError
 from eagre.grid import Levels
-from eagre.models.anelastic.forcing import Forcing, profile_of, rates_of
-from eagre.models.anelastic.kernels import Velocity
+from eagre.models.anelastic.forcing.profile_forcing import Forcing, profile_of, rates_of
 from eagre.models.anelastic.setup import Setup
+from eagre.models.anelastic.step_kernels import Velocity
 
 LONGEST = 1e9  # s
 COURANT = 0.5

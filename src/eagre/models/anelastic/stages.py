@@ -11,18 +11,18 @@ import numpy as np
 from eagre.advection.mpdata import plan_of
 from eagre.advection.plan import Advector
 from eagre.backend.device import Device, Work
-from eagre.models.anelastic import kernels
-from eagre.models.anelastic.advector import FaceFluxes
-from eagre.models.anelastic.diffusion import EVEN, PARITY
-from eagre.models.anelastic.kernels import ImplicitTerms, Slopes, Velocity
-from eagre.models.anelastic.metric import Metric
-from eagre.models.anelastic.pace import StepCoefficients
-from eagre.models.anelastic.rest import BaseState
+from eagre.models.anelastic import step_kernels
+from eagre.models.anelastic.advection.advector import FaceFluxes
+from eagre.models.anelastic.base.base_state import BaseState
+from eagre.models.anelastic.base.metric import Metric
+from eagre.models.anelastic.forcing.open_boundaries import Inflow
+from eagre.models.anelastic.forcing.tendencies import Tendencies
+from eagre.models.anelastic.pressure.separable import elementwise
+from eagre.models.anelastic.sampling.finite_check import FiniteCheck
 from eagre.models.anelastic.setup import Setup
-from eagre.models.anelastic.sides import Inflow
-from eagre.models.anelastic.stars import elementwise
-from eagre.models.anelastic.tendencies import Tendencies
-from eagre.models.anelastic.watch import FiniteCheck
+from eagre.models.anelastic.step_coefficients import StepCoefficients
+from eagre.models.anelastic.step_kernels import ImplicitTerms, Slopes, Velocity
+from eagre.models.anelastic.subgrid.diffusion import EVEN, PARITY
 
 
 class PrognosticField(NamedTuple):
@@ -150,7 +150,7 @@ class Stages:
         self._at_rest: ImplicitTerms | None = None
         lines = setup.shape[0] * setup.shape[1]
         self._outflow = device.zeros((lines,), self._real)
-        loop = device.loop(kernels.max_outflow, precision, {"TERRAIN": setup.terrain})
+        loop = device.loop(step_kernels.max_outflow, precision, {"TERRAIN": setup.terrain})
         faces = self.advector
         self.measure = device.over(loop, (lines,), (faces.v1, faces.v2, faces.v3, h, self._outflow))
 
@@ -247,5 +247,5 @@ class Stages:
         key = (name, *(switches or {}).values())
         if key not in self._loops:
             known = self._switches | dict(switches or {})
-            self._loops[key] = self.device.loop(getattr(kernels, name), self.precision, known)
+            self._loops[key] = self.device.loop(getattr(step_kernels, name), self.precision, known)
         return self.device.over(self._loops[key], self.setup.shape, arguments)

@@ -20,15 +20,15 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device
-from eagre.models.anelastic.diffusion import SHORTEST
-from eagre.models.anelastic.kernels import Slopes
-from eagre.models.anelastic.metric import Metric
-from eagre.models.anelastic.projection import Projected, Projection
-from eagre.models.anelastic.rest import BaseState
+from eagre.models.anelastic.base.base_state import BaseState
+from eagre.models.anelastic.base.metric import Metric
+from eagre.models.anelastic.forcing.open_boundaries import set_wind_through
+from eagre.models.anelastic.forcing.tendencies import forced_fields
+from eagre.models.anelastic.pressure.projection import Projected, Projection
 from eagre.models.anelastic.setup import Setup
-from eagre.models.anelastic.sides import set_wind_through
 from eagre.models.anelastic.stages import Stages
-from eagre.models.anelastic.tendencies import forced_fields
+from eagre.models.anelastic.step_kernels import Slopes
+from eagre.models.anelastic.subgrid.diffusion import SHORTEST
 
 MaxLocation = tuple[float, tuple[int, int]]
 """Maximum over a grid, and its k and j."""

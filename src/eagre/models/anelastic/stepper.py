@@ -7,12 +7,12 @@ import math
 import numpy as np
 
 from eagre.errors import BlowUpError, ConvergenceError
-from eagre.models.anelastic.averaging import PointAverages
 from eagre.models.anelastic.engine import COMPONENTS, Engine
-from eagre.models.anelastic.mean_profiles import MeanProfiles
+from eagre.models.anelastic.sampling.averaging import PointAverages
+from eagre.models.anelastic.sampling.mean_profiles import MeanProfiles
 from eagre.models.anelastic.stability import COURANT, LIMIT, SAFETY_FACTOR, rounded_down
 from eagre.stepping.advance import Failure
-from eagre.stepping.keeper import InMemoryCheckpoint, State
+from eagre.stepping.checkpoint import InMemoryCheckpoint, State
 
 CHECK_INTERVAL = 20  # steps between two checks of all fields
 KEEP_SECONDS = {"cpu": 1.0, "cuda": 5.0}  # wall-clock time between in-memory checkpoints, s

@@ -6,7 +6,7 @@ boundary points are periodic copies. Between walls, points 1 .. n - 1 are unknow
 
 from __future__ import annotations
 
-from eagre.backend.cells import cell, real, switch
+from eagre.backend.compilation.cells import cell, real, switch
 
 WALL_X = switch("WALL_X", 0)  # 0: free slip, 1: no slip after Thom, 2: no slip after Woods, 3: periodic, 4: no flux
 WALL_Y = switch("WALL_Y", 0)

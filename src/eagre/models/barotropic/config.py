@@ -28,7 +28,7 @@ from eagre.config.values import (
 )
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.models.barotropic.wind_section import WindSection
+from eagre.models.barotropic.forcing.wind_section import WindSection
 from eagre.plausible import check_plausible
 
 if TYPE_CHECKING:
@@ -193,9 +193,7 @@ class ParticlesSection(Section):
         step = self.every or 1.0
         count = (grid.x[-1] - grid.x[0]) / step * (grid.y[-1] - grid.y[0]) / step
         if count > MAX_PARTICLES:
-            raise InputError(
-                f"every = {step:g} m, {count:.2g} particles", allowed=f"up to {MAX_PARTICLES:g} particles"
-            )
+            raise InputError(f"every = {step:g} m, {count:.2g} particles", allowed=f"up to {MAX_PARTICLES:g} particles")
         x, y = (np.arange(axis[0] + 0.5 * step, axis[-1], step) for axis in (grid.x, grid.y))
         if x.size * y.size == 0:
             raise InputError(f"every = {step:g} m", allowed="a spacing below twice each side length of the basin")

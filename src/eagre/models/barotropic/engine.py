@@ -9,13 +9,13 @@ import numpy as np
 
 from eagre.backend.device import Device
 from eagre.backend.group import Group
-from eagre.models.barotropic.averaging import StepAverages
-from eagre.models.barotropic.kernel_sets import kernel_set
+from eagre.models.barotropic.sampling.averaging import StepAverages
 from eagre.models.barotropic.setup import Setup
 from eagre.models.barotropic.stages import Stages
 from eagre.models.barotropic.state import State
 from eagre.models.barotropic.step import step
-from eagre.stepping.rounds import StepGraphs
+from eagre.models.barotropic.update.kernel_sets import kernel_set
+from eagre.stepping.step_graphs import StepGraphs
 
 PAIR = (2, 1)  # steps per batch without CUDA graphs: a pair that returns to the same buffers, or one
 
@@ -58,7 +58,7 @@ class Steps:
 
 
 class Engine:
-    """Engine on one device; `eagre.models.barotropic.bands.MultiDeviceEngine` has the same interface on several."""
+    """Engine on one device; `eagre.models.barotropic.devices.multi_device.MultiDeviceEngine` has the same interface on several."""
 
     def __init__(self, setup: Setup, device: Device, precision: str) -> None:
         self.setup, self.device = setup, device

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from eagre.arguments import array_copy
 from eagre.backend.device import Device, check_precision
 from eagre.backend.group import Group
 from eagre.errors import InputError, MemoryNeededError
-from eagre.given import array_copy
 from eagre.grid import Grid, check_metres
 from eagre.models.barotropic.setup import Setup
 from eagre.plausible import check_plausible

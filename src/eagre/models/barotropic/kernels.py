@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from eagre.backend.cells import cell, real, switch
+from eagre.backend.compilation.cells import cell, real, switch
 
 
 class Coefficients(NamedTuple):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from eagre.arguments import real_number
 from eagre.errors import InputError
-from eagre.given import real_number
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from eagre.arguments import of_type
 from eagre.backend.device import Device
 from eagre.backend.tuned import device_for
 from eagre.checks import check_input_memory, check_sample, check_state, grid_state, one_of
 from eagre.errors import InputError
-from eagre.given import of_type
 from eagre.grid import Grid
-from eagre.models.barotropic import diagnostics
-from eagre.models.barotropic.averaging import possible
-from eagre.models.barotropic.bands import engine_for
-from eagre.models.barotropic.budget import energy_budget
-from eagre.models.barotropic.initial import initial_vorticity
+from eagre.models.barotropic.devices.multi_device import engine_for
+from eagre.models.barotropic.forcing.wind import checked_curl, wind_array_count
+from eagre.models.barotropic.initial_state import initial_vorticity
 from eagre.models.barotropic.inputs import (
     check_memory,
     check_size,
@@ -29,9 +27,11 @@ from eagre.models.barotropic.inputs import (
     screening_of,
     wall_points,
 )
-from eagre.models.barotropic.kernel_sets import KERNELS
 from eagre.models.barotropic.layers import Layers
-from eagre.models.barotropic.outputs import (
+from eagre.models.barotropic.sampling import diagnostics
+from eagre.models.barotropic.sampling.averaging import possible
+from eagre.models.barotropic.sampling.energy_budget import energy_budget
+from eagre.models.barotropic.sampling.outputs import (
     field_of,
     fields_of,
     notes_of,
@@ -43,7 +43,7 @@ from eagre.models.barotropic.outputs import (
 from eagre.models.barotropic.setup import Setup
 from eagre.models.barotropic.stability import check_time_step
 from eagre.models.barotropic.stepper import Stepper
-from eagre.models.barotropic.wind import checked_curl, wind_array_count
+from eagre.models.barotropic.update.kernel_sets import KERNELS
 from eagre.models.base import BaseModel
 from eagre.names import unknown_field
 from eagre.stepping.advance import advance

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eagre.basis import RestartReference
 from eagre.grid import Grid
 from eagre.models.barotropic.layers import Layers
-from eagre.moving import TimeVaryingField
+from eagre.restart_references import RestartReference
 from eagre.stepping.averages import StatisticsPlan
+from eagre.time_varying import TimeVaryingField
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from eagre.backend.device import Launch
-from eagre.models.barotropic import boundary, kernels, reference
-from eagre.models.barotropic.drift import drifted
+from eagre.models.barotropic import boundary, kernels
 from eagre.models.barotropic.inversion import Launches
-from eagre.models.barotropic.kernel_sets import KernelSet, Update
+from eagre.models.barotropic.sampling.particles import drifted
 from eagre.models.barotropic.state import State
+from eagre.models.barotropic.update import reference
+from eagre.models.barotropic.update.kernel_sets import KernelSet, Update
 
 JACOBIANS = {"arakawa": kernels.arakawa_jacobian, "advective": kernels.advective_jacobian}
 WALLS = {"free-slip": boundary.FREE_SLIP, "no-slip": boundary.WOODS, "no-slip-thom": boundary.THOM}

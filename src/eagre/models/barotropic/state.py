@@ -13,10 +13,10 @@ import numpy as np
 from eagre.backend.device import Device, check_precision
 from eagre.fields import Layout
 from eagre.models.barotropic.adams_bashforth import convert_state, weights
-from eagre.models.barotropic.budget import relative_vorticity
-from eagre.models.barotropic.diagnostics import integrals, speeds
+from eagre.models.barotropic.forcing.wind import Wind
+from eagre.models.barotropic.sampling.diagnostics import integrals, speeds
+from eagre.models.barotropic.sampling.energy_budget import relative_vorticity
 from eagre.models.barotropic.setup import Setup
-from eagre.models.barotropic.wind import Wind
 
 LINE = 128  # alignment of rows, bytes
 

@@ -11,7 +11,7 @@ from eagre.errors import BlowUpError
 from eagre.models.barotropic.adams_bashforth import state_for
 from eagre.models.barotropic.stability import flow_limit, wave_limit
 from eagre.stepping.advance import Failure
-from eagre.stepping.keeper import InMemoryCheckpoint, State
+from eagre.stepping.checkpoint import InMemoryCheckpoint, State
 
 CPU_LOOK_STEPS = 100  # steps between two checks of the state
 KEEP_SECONDS = {"cpu": 0.5, "cuda": 20.0}  # wall time between two checkpoints in host memory, s

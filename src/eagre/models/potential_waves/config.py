@@ -20,17 +20,17 @@ from eagre.config.values import Metres, PositiveMetres, PositiveSeconds, Seconds
 from eagre.config.waves import Wave
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.models.potential_waves.breaking import MAX_CREST_SPEED_RATIO, MAX_FRONT_SLOPE, STRENGTH
-from eagre.models.potential_waves.numerics_section import NumericsSection
-from eagre.models.potential_waves.outputs import BREAKING_COLUMNS, breaking_row
-from eagre.models.potential_waves.probe_sections import ProbesSection
-from eagre.models.potential_waves.sides import SpongeLayer, Wavemaker
-from eagre.models.potential_waves.sponge import STRENGTH as STRENGTH_OF_SPONGE
-from eagre.models.potential_waves.wave_notes import wave_notes
+from eagre.models.potential_waves.boundaries.sides import SpongeLayer, Wavemaker
+from eagre.models.potential_waves.boundaries.sponge import STRENGTH as STRENGTH_OF_SPONGE
+from eagre.models.potential_waves.boundaries.wave_notes import wave_notes
+from eagre.models.potential_waves.case.numerics_section import NumericsSection
+from eagre.models.potential_waves.case.probe_sections import ProbesSection
+from eagre.models.potential_waves.sampling.outputs import BREAKING_COLUMNS, breaking_row
+from eagre.models.potential_waves.surface.breaking import MAX_CREST_SPEED_RATIO, MAX_FRONT_SLOPE, STRENGTH
 
 if TYPE_CHECKING:
+    from eagre.models.potential_waves.boundaries.relaxation_zones import RelaxationZone
     from eagre.models.potential_waves.model import PotentialWaves
-    from eagre.models.potential_waves.zones import RelaxationZone
     from eagre.waves import LinearWaves, RegularWave
 
 SpeedSignal = Annotated[Signal, signal("speed")]
@@ -229,7 +229,7 @@ class PotentialWavesCase(Case):
 
     def findings(self, model: Any, records: Callable[[str], tuple[Any, Any]]) -> list[tuple[str, str]]:
         """Return the reflection coefficient if the gauges and the record length permit it."""
-        from eagre.models.potential_waves.reflecting import IncidentWaves, goes_straight, reflection_of
+        from eagre.models.potential_waves.sampling.reflection import IncidentWaves, goes_straight, reflection_of
 
         makers = [section for section in self.relaxation_zones if section.wave is not None]
         if self.gauges is None or len(makers) != 1 or self.wavemakers:
@@ -303,8 +303,8 @@ class PotentialWavesCase(Case):
         """Return the wave of [initial], or None."""
         if self.initial.wave is None:
             return None
+        from eagre.models.potential_waves.boundaries.wave_checks import check_initial
         from eagre.models.potential_waves.inputs import PERIODIC
-        from eagre.models.potential_waves.wave_checks import check_initial
 
         with self.at("initial", "wave"):
             wave = self.initial.wave.make(_depth_for(self.initial.depth, depth, "[initial]"), self.numerics.gravity)
@@ -338,9 +338,9 @@ class PotentialWavesCase(Case):
 
     def _zones(self, grid: Grid, depth: np.ndarray) -> list[RelaxationZone]:
         """Return the relaxation zones, each with its wave and a period."""
+        from eagre.models.potential_waves.boundaries.relaxation_zones import RelaxationZone
+        from eagre.models.potential_waves.boundaries.wave_checks import depth_under
         from eagre.models.potential_waves.inputs import PERIODIC, check_zone_width, checked_zones
-        from eagre.models.potential_waves.wave_checks import depth_under
-        from eagre.models.potential_waves.zones import RelaxationZone
 
         generated = []
         for number, section in enumerate(self.relaxation_zones):
@@ -369,8 +369,8 @@ class PotentialWavesCase(Case):
         self, zones: list[RelaxationZone], wavemakers: list[Wavemaker], grid: Grid, depth: np.ndarray
     ) -> None:
         """Reject sides with two zones or wavemakers, and waves that contradict the basin."""
+        from eagre.models.potential_waves.boundaries.wave_checks import check_zone
         from eagre.models.potential_waves.inputs import PERIODIC, check_sides
-        from eagre.models.potential_waves.wave_checks import check_zone
 
         with self.at("relaxation_zones" if self.relaxation_zones else "wavemakers"):
             check_sides(zones, wavemakers)

@@ -11,16 +11,16 @@ import numpy as np
 from eagre.backend.device import Device
 from eagre.backend.group import Group
 from eagre.errors import ConvergenceError
-from eagre.models.potential_waves.averaging import OF_THE_SURFACE, SurfaceAverages
-from eagre.models.potential_waves.breaking import Breaker, Breaking
-from eagre.models.potential_waves.inlet import with_forcing
-from eagre.models.potential_waves.kinematics import Flow
-from eagre.models.potential_waves.laplace import LaplaceProblem
-from eagre.models.potential_waves.laplace_bands import DistributedLaplace
-from eagre.models.potential_waves.laplace_base import Laplace
+from eagre.models.potential_waves.boundaries.wavemaker import with_forcing
+from eagre.models.potential_waves.laplace.base import Laplace
+from eagre.models.potential_waves.laplace.solver import LaplaceProblem
+from eagre.models.potential_waves.laplace.solver_subdomains import DistributedLaplace
+from eagre.models.potential_waves.sampling.averaging import OF_THE_SURFACE, SurfaceAverages
+from eagre.models.potential_waves.sampling.kinematics import Flow
 from eagre.models.potential_waves.setup import Setup
 from eagre.models.potential_waves.step import STAGES, Steps
-from eagre.models.potential_waves.surface_filter import SurfaceFilter
+from eagre.models.potential_waves.surface.breaking import Breaker, Breaking
+from eagre.models.potential_waves.surface.surface_filter import SurfaceFilter
 from eagre.stepping.clock import UNCUT
 
 COUNTS = ("steps", "iterations", "dt_min", "dt_max")

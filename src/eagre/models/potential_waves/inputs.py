@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from eagre.arguments import all_of_type
 from eagre.backend.device import Device, check_precision
 from eagre.backend.group import Group
 from eagre.checks import check_memory as check_words
@@ -15,13 +16,12 @@ from eagre.checks import checked_count, checked_field, checked_number, one_of
 from eagre.constants import SHORTEST
 from eagre.decomposition import check_memory_of_each, check_thickness, equal_parts
 from eagre.errors import InputError
-from eagre.given import all_of_type
 from eagre.grid import Grid
-from eagre.models.potential_waves.breaking import DEFAULTS
+from eagre.models.potential_waves.boundaries.relaxation_zones import RelaxationZone
+from eagre.models.potential_waves.boundaries.sides import SpongeLayer, Wavemaker
 from eagre.models.potential_waves.engine import Engine
 from eagre.models.potential_waves.setup import Setup
-from eagre.models.potential_waves.sides import SpongeLayer, Wavemaker
-from eagre.models.potential_waves.zones import RelaxationZone
+from eagre.models.potential_waves.surface.breaking import DEFAULTS
 from eagre.plausible import check_plausible
 from eagre.solvers.multigrid.grids import Axis, near
 from eagre.solvers.multigrid.plan import TOO_WEAK

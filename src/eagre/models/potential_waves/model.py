@@ -8,18 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from eagre.arguments import of_type
 from eagre.backend.device import Device
 from eagre.backend.tuned import device_for
 from eagre.checks import check_sample, check_state, checked_number, grid_state, one_of
 from eagre.constants import GRAVITY
 from eagre.contract import field_type
 from eagre.fields import Variable
-from eagre.given import of_type
 from eagre.grid import Grid
 from eagre.models.base import BaseModel
-from eagre.models.potential_waves.averaging import requested_averages
-from eagre.models.potential_waves.breaking import Breaker
-from eagre.models.potential_waves.diagnostics import energies, maximum_slope, volume
+from eagre.models.potential_waves.boundaries.predicted_errors import mean_wave_number
+from eagre.models.potential_waves.boundaries.relaxation_zones import RelaxationZone
+from eagre.models.potential_waves.boundaries.sides import SpongeLayer, Wavemaker
+from eagre.models.potential_waves.boundaries.wave_checks import check_zones
 from eagre.models.potential_waves.engine import Engine
 from eagre.models.potential_waves.inputs import (
     PERIODIC,
@@ -37,10 +38,13 @@ from eagre.models.potential_waves.inputs import (
     engine_of,
     min_significant_psi,
 )
-from eagre.models.potential_waves.iteration import Convergence
-from eagre.models.potential_waves.kinematics import Kinematics
-from eagre.models.potential_waves.laplace_base import MAX_ITERATIONS
-from eagre.models.potential_waves.outputs import (
+from eagre.models.potential_waves.laplace.base import MAX_ITERATIONS
+from eagre.models.potential_waves.laplace.iteration import Convergence
+from eagre.models.potential_waves.laplace.stencils import Vertical
+from eagre.models.potential_waves.sampling.averaging import requested_averages
+from eagre.models.potential_waves.sampling.diagnostics import energies, maximum_slope, volume
+from eagre.models.potential_waves.sampling.kinematics import Kinematics
+from eagre.models.potential_waves.sampling.outputs import (
     VARIABLES,
     field_of,
     notes_of,
@@ -48,17 +52,13 @@ from eagre.models.potential_waves.outputs import (
     summary_rows_of,
     variables_of,
 )
-from eagre.models.potential_waves.predicted_errors import mean_wave_number
-from eagre.models.potential_waves.probe_group import ProbeGroup
-from eagre.models.potential_waves.probes import Probes
+from eagre.models.potential_waves.sampling.probe_group import ProbeGroup
+from eagre.models.potential_waves.sampling.probes import Probes
 from eagre.models.potential_waves.setup import Setup
-from eagre.models.potential_waves.sides import SpongeLayer, Wavemaker
 from eagre.models.potential_waves.stability import SPONGE_SAFETY_FACTOR, check_time_step, courant_step, longest_step
-from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.stepper import Stepper
-from eagre.models.potential_waves.surface_filter import checked_interval
-from eagre.models.potential_waves.wave_checks import check_zones
-from eagre.models.potential_waves.zones import RelaxationZone
+from eagre.models.potential_waves.surface.breaking import Breaker
+from eagre.models.potential_waves.surface.surface_filter import checked_interval
 from eagre.names import unknown_field
 from eagre.stepping.advance import advance
 from eagre.stepping.averages import TimeStatistics, statistics_array_count
@@ -206,7 +206,11 @@ class PotentialWaves(BaseModel):
         check_kinds(relaxation_zones, wavemakers, sponges)
         requested: dict[str, Any] = requested_averages(VARIABLES, time_statistics, statistics_from)
         check_memory(
-            grid, self.device, precision, vertical_points, statistics_array_count(requested["time_statistics"], precision)
+            grid,
+            self.device,
+            precision,
+            vertical_points,
+            statistics_array_count(requested["time_statistics"], precision),
         )
         check_points(grid, periodic_axes := PERIODIC[one_of("periodic", periodic, tuple(PERIODIC))], order)
         h, g = checked_depth(depth, grid), checked_number("gravity", gravity, 1e-6, 1e6)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from eagre.basis import RestartReference
 from eagre.grid import Grid
-from eagre.models.potential_waves.sides import SpongeLayer, Wavemaker
-from eagre.models.potential_waves.stencils import Vertical
-from eagre.models.potential_waves.zones import RelaxationZone
+from eagre.models.potential_waves.boundaries.relaxation_zones import RelaxationZone
+from eagre.models.potential_waves.boundaries.sides import SpongeLayer, Wavemaker
+from eagre.models.potential_waves.laplace.stencils import Vertical
+from eagre.restart_references import RestartReference
 from eagre.series import Series
 from eagre.stepping.averages import StatisticsPlan
 

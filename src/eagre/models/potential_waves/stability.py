@@ -9,8 +9,8 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.models.potential_waves.sides import SpongeLayer
-from eagre.models.potential_waves.stencils import DIFFERENCE_RATIO, Vertical
+from eagre.models.potential_waves.boundaries.sides import SpongeLayer
+from eagre.models.potential_waves.laplace.stencils import DIFFERENCE_RATIO, Vertical
 
 LIMIT = 2.0 * math.sqrt(2.0)  # stability limit omega dt of the classical Runge-Kutta method without damping
 RATES, HALVINGS = 64, 50  # number of wave numbers checked; bisections of the time step

@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.cells import cell
-from eagre.models.potential_waves.forcing import Forcing
-from eagre.models.potential_waves.laplace_base import Laplace
-from eagre.models.potential_waves.reference import keep
-from eagre.models.potential_waves.zones import RelaxationZone
-from eagre.stepping.until import Prologue
+from eagre.backend.compilation.cells import cell
+from eagre.models.potential_waves.boundaries.relaxation_zones import RelaxationZone
+from eagre.models.potential_waves.laplace.base import Laplace
+from eagre.models.potential_waves.surface.forcing import Forcing
+from eagre.models.potential_waves.surface.reference_kernels import keep
+from eagre.stepping.convergence_loop import Prologue
 
 STAGES = (
     (1.0 / 6.0, 0.5),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from eagre.errors import BlowUpError, ConvergenceError
-from eagre.models.potential_waves.diagnostics import maximum_slope
 from eagre.models.potential_waves.engine import Engine
+from eagre.models.potential_waves.sampling.diagnostics import maximum_slope
 from eagre.stepping.advance import Failure
-from eagre.stepping.keeper import InMemoryCheckpoint, State
+from eagre.stepping.checkpoint import InMemoryCheckpoint, State
 
 STEPS_PER_CHECK = 8  # steps between state checks, each of which copies the surface to the host
 KEEP_SECONDS = {"cpu": 0.5, "cuda": 5.0}  # minimum wall time between copies of the state to the host, s

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, real, serial_entry
+from eagre.backend.compilation.cells import cell, cuda, entry, real, serial_entry
 from eagre.backend.device import Device, Launch
 from eagre.boundaries.sides import SIDES, FaceRange
 from eagre.grid import Grid

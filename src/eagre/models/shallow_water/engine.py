@@ -11,14 +11,14 @@ from eagre.backend.device import Device, Launch, Work, check_precision
 from eagre.boundaries.edges import edge_table
 from eagre.boundaries.ghosts import KIND, segment_table
 from eagre.kernels.water_sums import BLOCK, WET, named_sums
-from eagre.models.shallow_water import diagnostics
 from eagre.models.shallow_water.active_tiles import Chooser
-from eagre.models.shallow_water.averaging import PresentAverages
-from eagre.models.shallow_water.balance import Balance, CrossSectionVolumes
-from eagre.models.shallow_water.legs import BatchStepping
+from eagre.models.shallow_water.sampling import diagnostics
+from eagre.models.shallow_water.sampling.averaging import PresentAverages
+from eagre.models.shallow_water.sampling.water_balance import Balance, CrossSectionVolumes
 from eagre.models.shallow_water.schedules import RowStreaming, Tiles
 from eagre.models.shallow_water.setup import TREATMENTS, Setup
-from eagre.models.shallow_water.sweeps import schedule_for
+from eagre.models.shallow_water.stages.sweeps import schedule_for
+from eagre.models.shallow_water.step_batches import BatchStepping
 from eagre.stepping import clock as ck
 from eagre.stepping.maps import MapAccumulator
 from eagre.stepping.recording import Extra, SampleBuffer

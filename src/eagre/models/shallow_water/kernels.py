@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import cell, real, switch
+from eagre.backend.compilation.cells import cell, real, switch
 from eagre.kernels.central_upwind import desingularised_inverse
 from eagre.kernels.elevation import added, mean_added, of_twice, seed_of
 from eagre.kernels.limiters import half_slope

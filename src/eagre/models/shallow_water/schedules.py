@@ -15,19 +15,19 @@ import numpy as np
 from eagre.backend.device import Device, Launch
 from eagre.boundaries.edges import edge_levels
 from eagre.boundaries.ghosts import LENGTH, boundary_pass_cuda, ghosts_cpu, tail_cpu
-from eagre.layouts.facts import MAX_WARPS, STATIC_SHARED
-from eagre.models.shallow_water import (
-    diagnostics,
-    march_cpu,
-    march_cuda,
-    march_tiles,
+from eagre.layouts.gpu_properties import MAX_WARPS, STATIC_SHARED
+from eagre.models.shallow_water.active_tiles import Active, ActiveTiles
+from eagre.models.shallow_water.sampling import diagnostics
+from eagre.models.shallow_water.setup import Setup
+from eagre.models.shallow_water.stages import (
     reference,
+    row_streaming_cpu,
+    row_streaming_cuda,
+    row_streaming_tiles,
     tile_cuda,
     tile_faces,
     tile_sides,
 )
-from eagre.models.shallow_water.active_tiles import Active, ActiveTiles
-from eagre.models.shallow_water.setup import Setup
 from eagre.models.shallow_water.step import SCHEMES
 from eagre.stepping import clock as ck
 
@@ -112,8 +112,8 @@ class RowStreaming:
         if engine.device.kind != "cpu":
             return 1
         (ny, nx), max_rows = engine.setup.grid.shape, engine.device.parameters("cpu.shallow-water").rows
-        self._tiles, self._tile = march_tiles.tiles_of(ny, nx, max_rows)
-        self._scratch = np.zeros((len(self._tiles), march_cpu.SCRATCH), engine.real)
+        self._tiles, self._tile = row_streaming_tiles.tiles_of(ny, nx, max_rows)
+        self._scratch = np.zeros((len(self._tiles), row_streaming_cpu.SCRATCH), engine.real)
         return len(self._tiles)
 
     def _active_tiles(self) -> ActiveTiles | None:
@@ -124,8 +124,8 @@ class RowStreaming:
         if device.kind == "cpu":
             return ActiveTiles(setup, device, *self._tile)
         ny, nx = setup.grid.shape
-        *_, rows = march_cuda.shape_of(device, self.engine.precision, ny, nx, setup.live)
-        return ActiveTiles(setup, device, rows, march_cuda.STRIP)
+        *_, rows = row_streaming_cuda.shape_of(device, self.engine.precision, ny, nx, setup.live)
+        return ActiveTiles(setup, device, rows, row_streaming_cuda.STRIP)
 
     def stage(self, phase: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
         """See `step.Stages`."""
@@ -141,7 +141,7 @@ class RowStreaming:
 
     def _stage_cpu(self, phase: int, q: Any, old: Any, out: Any, **switches: Any) -> Launch:
         engine, listed = self.engine, self._listed
-        program = engine.device.program(march_cpu.stage_cpu, engine.precision, engine.switches)
+        program = engine.device.program(row_streaming_cpu.stage_cpu, engine.precision, engine.switches)
         active = NO_LIST if self.active is None or not listed else self.active.active
         fields = (q, out, engine.bed, engine.manning, engine.terms, engine.edges, self._scratch, self._tiles)
         shared = (self.rates, active, engine.parameters, engine.clock, phase, switches["SECOND"], listed)
@@ -150,7 +150,7 @@ class RowStreaming:
     def _stage_cuda(self, phase: int, q: Any, old: Any, out: Any, **switches: Any) -> Launch:
         engine, listed = self.engine, self._listed
         grid, device = engine.setup.grid, engine.device
-        shape_of = march_cuda.listed_shape_of if listed else march_cuda.shape_of
+        shape_of = row_streaming_cuda.listed_shape_of if listed else row_streaming_cuda.shape_of
         blocks, threads, rows = shape_of(device, engine.precision, grid.ny, grid.nx, engine.setup.live)
         tuning = device.parameters("shallow-water.march")
         registers = tuning.registers[engine.precision]["second" if switches["SECOND"] else "first"]
@@ -158,7 +158,9 @@ class RowStreaming:
         options["PARTS"] = engine.setup.has_parts
         if self._takes_up_in(phase, switches["SECOND"]):
             options |= engine.accumulated_maps.switches
-        program = device.program(march_cuda.stage_cuda, engine.precision, {**engine.switches, **switches, **options})
+        program = device.program(
+            row_streaming_cuda.stage_cuda, engine.precision, {**engine.switches, **switches, **options}
+        )
         maps = engine.accumulated_maps.arrays
         fields = (q, old, out, engine.bed, engine.manning[None], engine.terms, maps, engine.edges)
         nothing = Active._make(device.zeros(a.shape, a.dtype) for a in NO_LIST)
@@ -259,7 +261,9 @@ class Tiles:
         sides = tile_sides.Sides(
             engine.edges, device.array(levels.astype(engine.real)), self._values, engine.balance.budget
         )
-        fields = tile_cuda.Fields(engine.pair, engine.q_stage, engine.bed, engine.manning, engine.accumulated_maps.arrays)
+        fields = tile_cuda.Fields(
+            engine.pair, engine.q_stage, engine.bed, engine.manning, engine.accumulated_maps.arrays
+        )
         shared = (fields, engine.terms, engine.forcing, sides, engine.series)
         stages = self._programs(engine)
         blocks, threads = self._shape

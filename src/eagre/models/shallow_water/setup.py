@@ -10,7 +10,6 @@ from zlib import crc32
 
 import numpy as np
 
-from eagre.basis import RestartReference, bed_references
 from eagre.boundaries import SIDES, FaceRange
 from eagre.boundaries.ghosts import padded_bed
 from eagre.boundaries.internal import SOUTH_FACE, WEST_FACE
@@ -18,6 +17,7 @@ from eagre.boundaries.lines import CrossSections
 from eagre.grid import Grid, centre_bed
 from eagre.models.shallow_water import kernels as cells
 from eagre.models.shallow_water.datum import Datum
+from eagre.restart_references import RestartReference, bed_references
 from eagre.series import Series
 from eagre.stepping.averages import StatisticsPlan
 from eagre.stepping.maps import Maps

@@ -10,8 +10,8 @@ from eagre.errors import BlowUpError
 from eagre.grid import centre_bed
 from eagre.stepping import clock as ck
 from eagre.stepping.advance import Failure
-from eagre.stepping.keeper import InMemoryCheckpoint, State
-from eagre.stepping.reach import PlausibilityBounds, cell_of_extreme, highest_surface, plausibility_bounds
+from eagre.stepping.checkpoint import InMemoryCheckpoint, State
+from eagre.stepping.plausibility import PlausibilityBounds, cell_of_extreme, highest_surface, plausibility_bounds
 
 KEEP_SECONDS = {"cpu": 0.0, "cuda": 20.0}  # minimum wall time between checkpoints on the host, s
 CPU_LOOK_STEPS = 50  # steps between state checks on a CPU

@@ -10,18 +10,20 @@ import numpy as np
 from eagre.backend.device import Device, Launch, check_precision
 from eagre.errors import InputError
 from eagre.kernels.water_sums import BLOCK, named_sums
-from eagre.models.shallow_water_adi import diagnostics, reference, step, sweep_cpu, sweep_cuda_x, sweep_cuda_y
 from eagre.models.shallow_water_adi import kernels as cells
-from eagre.models.shallow_water_adi.averaging import BeginningAverages
-from eagre.models.shallow_water_adi.balance import Balance, CrossSectionVolumes
+from eagre.models.shallow_water_adi import step
 from eagre.models.shallow_water_adi.forcing import row_and_column, terms_along, with_walls
-from eagre.models.shallow_water_adi.gathering import MapAccumulator
-from eagre.models.shallow_water_adi.layout import PADDING, layout_of, padded, unpadded
-from eagre.models.shallow_water_adi.plan import EPSILON, Plan, plan_of, resumed
+from eagre.models.shallow_water_adi.initial_state import stopped_at_walls
+from eagre.models.shallow_water_adi.memory_layout import PADDING, layout_of, padded, unpadded
+from eagre.models.shallow_water_adi.sampling import diagnostics
+from eagre.models.shallow_water_adi.sampling.averaging import BeginningAverages
+from eagre.models.shallow_water_adi.sampling.maps import MapAccumulator
+from eagre.models.shallow_water_adi.sampling.water_balance import Balance, CrossSectionVolumes
 from eagre.models.shallow_water_adi.setup import Setup
 from eagre.models.shallow_water_adi.sides import Side, end_switches, ends_on, sides_of
-from eagre.models.shallow_water_adi.start import stopped_at_walls
-from eagre.models.shallow_water_adi.stepping import first_bad, run, step_graphs_of, steps_of
+from eagre.models.shallow_water_adi.step_graphs import first_bad, run, step_graphs_of, steps_of
+from eagre.models.shallow_water_adi.sweeps import reference, sweep_cpu, sweep_cuda_x, sweep_cuda_y
+from eagre.models.shallow_water_adi.sweeps.launch_parameters import EPSILON, Plan, plan_of, resumed
 from eagre.solvers.tridiagonal import columns
 
 

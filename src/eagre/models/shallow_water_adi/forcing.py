@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.cells import cell, real, switch
+from eagre.backend.compilation.cells import cell, real, switch
 from eagre.backend.device import Device
 from eagre.kernels.roots import select
 from eagre.models.shallow_water_adi.kernels import LAND, MAY_DRY
-from eagre.models.shallow_water_adi.layout import PADDING, faces_of, layout_of, padded
+from eagre.models.shallow_water_adi.memory_layout import PADDING, faces_of, layout_of, padded
 from eagre.terms.compose import FORCE, WATER, Bound, TermArrays, bind
 
 
@@ -32,7 +32,7 @@ def push_on(depths, p_here, q_sum, forcing, row, index, p):
 
 @cell
 def row_and_column(row, index, pitch):
-    """Return row and column for `eagre.terms.moving.WHERE` from a flat index and an offset in padded arrays."""
+    """Return row and column for `eagre.terms.record_quantities.WHERE` from a flat index and an offset in padded arrays."""
     return np.int32(row) - 1, np.int32(np.int64(index[0]) + index[1] - np.int64(row) * np.int64(pitch)) - PADDING
 
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import cell, real, switch
+from eagre.backend.compilation.cells import cell, real, switch
 from eagre.kernels.implicit_lines import (
     CONVECTION,
     DRYING,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from eagre.arguments import of_type
 from eagre.backend.device import Device
 from eagre.backend.group import Group
 from eagre.backend.tuned import device_for
@@ -26,12 +27,11 @@ from eagre.checks import (
 )
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
-from eagre.given import of_type
 from eagre.grid import Grid, centre_bed
 from eagre.kernels.water_sums import rounding_rows, water_balance, water_rows
 from eagre.models.base import BaseModel
-from eagre.models.shallow_water_adi.averaging import QUANTITIES
-from eagre.models.shallow_water_adi.bands import engine_for
+from eagre.models.shallow_water_adi.devices.multi_device import engine_for
+from eagre.models.shallow_water_adi.initial_state import face_flux, half_step, with_given_fluxes
 from eagre.models.shallow_water_adi.inputs import (
     check_wet,
     checked_land,
@@ -42,10 +42,10 @@ from eagre.models.shallow_water_adi.inputs import (
     over_level,
 )
 from eagre.models.shallow_water_adi.kernels import OUTSIDE
-from eagre.models.shallow_water_adi.layout import DEVICE_WORDS, MAX_MARGIN, maps_of
-from eagre.models.shallow_water_adi.output import Fields
+from eagre.models.shallow_water_adi.memory_layout import DEVICE_WORDS, MAX_MARGIN, maps_of
+from eagre.models.shallow_water_adi.sampling.averaging import QUANTITIES
+from eagre.models.shallow_water_adi.sampling.outputs import Fields
 from eagre.models.shallow_water_adi.setup import Setup
-from eagre.models.shallow_water_adi.start import face_flux, half_step, with_given_fluxes
 from eagre.models.shallow_water_adi.stepper import Stepper
 from eagre.stepping.advance import advance
 from eagre.stepping.averages import TimeStatistics, statistics_array_count, statistics_plan_of

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eagre.basis import RestartReference, bed_references
 from eagre.boundaries import FaceRange
 from eagre.boundaries.lines import CrossSections
 from eagre.grid import Grid
 from eagre.models.shallow_water_adi.kernels import LAND, WALL
 from eagre.models.shallow_water_adi.sides import sides_of
+from eagre.restart_references import RestartReference, bed_references
 from eagre.series import Series
 from eagre.stepping.averages import StatisticsPlan
 from eagre.stepping.maps import Maps

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from eagre import boundaries
-from eagre.backend.cells import Cell
+from eagre.backend.compilation.cells import Cell
 from eagre.boundaries import NAMES, FaceRange
 from eagre.errors import InputError
 from eagre.models.shallow_water_adi.kernels import MAX_KINDS, WALL

@@ -11,14 +11,14 @@ import numpy as np
 
 from eagre.errors import BlowUpError
 from eagre.kernels.water_sums import named_sums
-from eagre.models.shallow_water_adi.brake import CourantMonitor
 from eagre.models.shallow_water_adi.kernels import LAND
-from eagre.models.shallow_water_adi.stepping import first_bad
-from eagre.models.shallow_water_adi.taking import PointSampler
-from eagre.models.shallow_water_adi.velocity import velocities_of
+from eagre.models.shallow_water_adi.sampling.courant_monitor import CourantMonitor
+from eagre.models.shallow_water_adi.sampling.point_sampling import PointSampler
+from eagre.models.shallow_water_adi.sampling.velocity import velocities_of
+from eagre.models.shallow_water_adi.step_graphs import first_bad
 from eagre.stepping.advance import Failure
-from eagre.stepping.keeper import InMemoryCheckpoint, State
-from eagre.stepping.reach import PlausibilityBounds, cell_of_extreme, highest_surface, plausibility_bounds
+from eagre.stepping.checkpoint import InMemoryCheckpoint, State
+from eagre.stepping.plausibility import PlausibilityBounds, cell_of_extreme, highest_surface, plausibility_bounds
 
 KEEP_SECONDS = {"cpu": 0.0, "cuda": 20.0}  # minimum wall time between checkpoints on the host, s
 # Depth below which speeds are not checked, as a fraction of the difference between the highest head and the lowest bed.

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.backend.device import Device, Launch, Work, check_precision
-from eagre.solvers.gcr import fused_cuda, fused_text, kernels, kernels_cuda
+from eagre.solvers.gcr import fused_cuda, fused_source, kernels, kernels_cuda
 from eagre.solvers.gcr.fused_cuda import LANES, ROWS
 from eagre.solvers.gcr.iteration import ResidualTest, Weights, arrived, one_block
-from eagre.solvers.gcr.star import SeparableStencil, on_device
-from eagre.stepping.until import ConvergenceLoop, IterationResult
+from eagre.solvers.gcr.separable_stencil import SeparableStencil, on_device
+from eagre.stepping.convergence_loop import ConvergenceLoop, IterationResult
 
 
 class Tiles(NamedTuple):
@@ -102,8 +102,8 @@ class FusedIteration:
 
         iteration: list[Work] = []
         for here, there in ((r, other), (other, r)):
-            iteration.append(on(fused_text.DIRECTION, here, p, image, phi))
-            iteration.append(on(fused_text.ADVANCE, here, image, there))
+            iteration.append(on(fused_source.DIRECTION, here, p, image, phi))
+            iteration.append(on(fused_source.ADVANCE, here, image, there))
         reset = one_block(device, kernels_cuda.begin_cuda, scalars, 1.0)
         self.until = ConvergenceLoop(device, test, iteration, [reset, *start], max(1, iterations_per_check // 2))
         loop = device.loop(fused_cuda.settle, precision)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import (
+from eagre.backend.compilation.cells import (
     Entry,
     cell,
     cuda,
@@ -30,8 +30,8 @@ from eagre.backend.cells import (
     switch,
     written,
 )
-from eagre.backend.unrolled import unrolled
-from eagre.backend.warp import thread
+from eagre.backend.compilation.unrolled import unrolled
+from eagre.backend.cuda.warp import thread
 from eagre.solvers.gcr.kernels import (
     BETA,
     COUNT,
@@ -43,7 +43,7 @@ from eagre.solvers.gcr.kernels import (
     weight_at,
 )
 from eagre.solvers.gcr.kernels_cuda import is_last
-from eagre.stepping.until import add_up, is_iterating, max_over_block
+from eagre.stepping.convergence_loop import add_up, is_iterating, max_over_block
 
 LANES, ROWS = 32, 8
 BLOCK = LANES * ROWS

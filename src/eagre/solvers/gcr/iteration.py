@@ -9,7 +9,7 @@ import numpy as np
 
 from eagre.backend.device import Device, Launch, Work, check_precision
 from eagre.solvers.gcr import kernels, kernels_cuda
-from eagre.stepping.until import SIZE, THREADS, ConvergenceLoop
+from eagre.stepping.convergence_loop import SIZE, THREADS, ConvergenceLoop
 
 Steps = Callable[[Any, Any], Sequence[Work]]
 
@@ -41,7 +41,7 @@ class ResidualTest:
     Attributes
     ----------
     control : float64 (SIZE,), on the device
-        See `eagre.stepping.until.StopTest`.
+        See `eagre.stepping.convergence_loop.StopTest`.
     launch : Launch or None
         Checks the results of `measured` or an iteration; None on a GPU, where these check themselves.
     measured : Launch
@@ -130,7 +130,9 @@ class GcrIteration:
         sums = self._sums_cuda if device.kind == "cuda" else self._sums_cpu
         preconditioning = precondition(r, q) if precondition else ()
         iteration = [*preconditioning, *apply(q, image), *sums(phi, r, q, image, p, images)]
-        self.until = ConvergenceLoop(device, self.test, iteration, [*start, reset, self.test.measured], iterations_per_check)
+        self.until = ConvergenceLoop(
+            device, self.test, iteration, [*start, reset, self.test.measured], iterations_per_check
+        )
 
     def _known(self, r: Any) -> tuple[Any, dict[str, Any], tuple[Any, ...]]:
         """Return weights and cell fractions, switches, and the common arguments of all kernels."""

@@ -5,8 +5,8 @@ Fields (nz, ny, nx); directions p and their images L p: (k, nz, ny, nx). Sums us
 
 import numpy as np
 
-from eagre.backend.cells import cell, entry, prange, real, serial_entry, switch
-from eagre.stepping.until import ITERATING, check_convergence, is_iterating
+from eagre.backend.compilation.cells import cell, entry, prange, real, serial_entry, switch
+from eagre.stepping.convergence_loop import ITERATING, check_convergence, is_iterating
 
 BETA = 0  # step along the newest direction
 COUNT = 1  # number of stored directions

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, load_volatile, real, switch
+from eagre.backend.compilation.cells import cell, cuda, entry, load_volatile, real, switch
 from eagre.solvers.gcr.kernels import (
     BETA,
     COUNT,
@@ -21,7 +21,7 @@ from eagre.solvers.gcr.kernels import (
     share_of,
     weight_at,
 )
-from eagre.stepping.until import THREADS, add_up, is_iterating, max_over_block
+from eagre.stepping.convergence_loop import THREADS, add_up, is_iterating, max_over_block
 
 ALONE = switch("ALONE", True)  # whether this device has all partial sums
 

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, flat_load, flat_store, load_here, real, word
-from eagre.layouts.facts import MAX_THREADS
+from eagre.backend.compilation.cells import cell, cuda, entry, flat_load, flat_store, load_here, real, word
+from eagre.layouts.gpu_properties import MAX_THREADS
 from eagre.solvers.multigrid.grids import Grid
-from eagre.stepping.until import is_iterating
+from eagre.stepping.convergence_loop import is_iterating
 
 WORDS = 3  # values per point: q, u, f
 TABLE = 5  # values per grid in the table

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import cell, entry, prange, real
-from eagre.kernels.places import neighbour
+from eagre.backend.compilation.cells import cell, entry, prange, real
+from eagre.kernels.neighbour_indices import neighbour
 
 MARGIN = 8  # padding before the first point of a row: one vector
 START, RED, BLACK, DOWN, UP = range(5)  # half sweep from zero, half sweeps, restriction, prolongation

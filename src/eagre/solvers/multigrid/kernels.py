@@ -10,8 +10,8 @@ Academic Press (2001), sections 2.1 (red-black, full weighting, bilinear interpo
 
 from typing import Any, NamedTuple
 
-from eagre.backend.cells import cell, real
-from eagre.kernels.places import neighbour
+from eagre.backend.compilation.cells import cell, real
+from eagre.kernels.neighbour_indices import neighbour
 
 
 class Points(NamedTuple):

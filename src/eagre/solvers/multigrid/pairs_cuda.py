@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, real, store_offset32, two_in_word, two_of_word
-from eagre.backend.warp import from_lane_above, from_lane_below
-from eagre.kernels.places import ends_of
-from eagre.solvers.multigrid.marches_cuda import (
+from eagre.backend.compilation.cells import cell, cuda, entry, real, store_offset32, two_in_word, two_of_word
+from eagre.backend.cuda.warp import from_lane_above, from_lane_below
+from eagre.kernels.neighbour_indices import ends_of
+from eagre.solvers.multigrid.streaming_cuda import (
     HALO_COLUMNS,
     STRIP,
     above_of,
@@ -23,7 +23,7 @@ from eagre.solvers.multigrid.marches_cuda import (
     rows_of,
     up_row,
 )
-from eagre.stepping.until import is_iterating
+from eagre.stepping.convergence_loop import is_iterating
 
 
 @cell

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device, Launch
-from eagre.solvers.multigrid import block_cuda, marches_cuda, pairs_cuda
+from eagre.solvers.multigrid import block_cuda, pairs_cuda, streaming_cuda
 from eagre.solvers.multigrid.grids import Grid
 
 REST = Launch(lambda: None, ())
@@ -46,7 +46,9 @@ class CudaCycle:
         self._real = np.float32 if precision == "single" else np.float64
         self._tuning, block = device.parameters("solver:multigrid.march"), device.parameters("solver:multigrid.block")
         known = {"REGISTERS": self._tuning.registers[precision]}
-        self._down, self._up = (device.program(one, precision, known) for one in (marches_cuda.down, marches_cuda.up))
+        self._down, self._up = (
+            device.program(one, precision, known) for one in (streaming_cuda.down, streaming_cuda.up)
+        )
         self._block = device.program(block_cuda.cycle_in_block, precision, {"REGISTERS": block.registers})
         known = {"REGISTERS": self._tuning.registers_of_pairs}
         self._pairs = [device.program(one, precision, known) for one in (pairs_cuda.down_pairs, pairs_cuda.up_pairs)]
@@ -117,9 +119,9 @@ class CudaCycle:
     def _stream(self, program: Any, level: int, count: int, *arguments: Any, control: Any) -> Launch:
         (ny, nx), tuning = self._grids[level].shape, self._tuning
         layers = -(-count // 2) if program in self._pairs else count
-        tiles, min_warps = -(-nx // marches_cuda.STRIP), tuning.busy * self.device.multiprocessors
+        tiles, min_warps = -(-nx // streaming_cuda.STRIP), tuning.busy * self.device.multiprocessors
         rows = next((n for n in tuning.rows if tiles * -(-ny // n) * layers >= min_warps), tuning.rows[-1])
-        blocks, block = (tiles, -(-ny // rows), -(-layers // tuning.warps)), (marches_cuda.LANES, tuning.warps)
+        blocks, block = (tiles, -(-ny // rows), -(-layers // tuning.warps)), (streaming_cuda.LANES, tuning.warps)
         return Launch(program, (*arguments, count, rows, self._points[level], control), blocks, block)
 
     def _in_block(

@@ -15,7 +15,7 @@ from eagre.solvers.multigrid.grids import STRETCHED, Grid
 from eagre.solvers.multigrid.plan import ENOUGH, Choices, Plan, plan_of
 from eagre.solvers.multigrid.plan_cpu import CpuCycle
 from eagre.solvers.multigrid.plan_cuda import CudaCycle
-from eagre.stepping.until import ConvergenceLoop, IterationResult, StopTest
+from eagre.stepping.convergence_loop import ConvergenceLoop, IterationResult, StopTest
 
 
 class Multigrid:

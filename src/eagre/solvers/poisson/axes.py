@@ -96,7 +96,7 @@ class Axis:
 
 def workers() -> int:
     """Return the number of threads for SciPy transforms, equal to that of CPU programs."""
-    from eagre.backend.cpu import threads
+    from eagre.backend.cpu.compiler import threads
 
     return threads()
 

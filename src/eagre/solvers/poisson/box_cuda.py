@@ -101,7 +101,9 @@ class Box:
         if plan is None:
             raise ValueError(f"There is no transform for {nx} intervals.")
         self.plan, self.width = plan, tile_width(device, plan, precision)
-        self.interleaved = device.parameters("solver:poisson.tiles").side_by_side if self.width > SECTOR[precision] else 1
+        self.interleaved = (
+            device.parameters("solver:poisson.tiles").side_by_side if self.width > SECTOR[precision] else 1
+        )
         self.early = device.parameters("solver:poisson.overlap").release if device.starts_early else 0
         self.table = device.array(self.plan.table.astype(self.real))
 

@@ -7,7 +7,7 @@ rotation by b c, a transform over b.
 
 from __future__ import annotations
 
-from eagre.backend.cells import cell, cplx, cuda, real
+from eagre.backend.compilation.cells import cell, cplx, cuda, real
 
 HALF_ROOT = 0.7071067811865476
 COS_8, SIN_8 = 0.9238795325112867, 0.3826834323650898  # of pi / 8

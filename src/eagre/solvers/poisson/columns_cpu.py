@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from eagre.backend.cells import cell, entry, prange, real
+from eagre.backend.compilation.cells import cell, entry, prange, real
 from eagre.solvers.poisson.columns import DECAY, DELTA, IMAGE, SCALE
 
 CHUNK = 64  # wavenumbers per thread, whose rows stay in its cache

@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, grid_dependency_wait, launch_dependents, real, switch
-from eagre.backend.warp import from_lane_above, from_lane_below
+from eagre.backend.compilation.cells import cell, cuda, entry, grid_dependency_wait, launch_dependents, real, switch
+from eagre.backend.cuda.warp import from_lane_above, from_lane_below
 from eagre.solvers.poisson.columns import DECAY, DELTA, IMAGE, LEAP1, LEAP2, LEAP4, SCALE
 
 OWN = switch("OWN", 4)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.arrays import array_module
-from eagre.backend.cells import cuda, entry, switch, word
+from eagre.backend.compilation.cells import cuda, entry, switch, word
 
 TILE = 32
 TRANSPOSE_BLOCK = (TILE, 8)

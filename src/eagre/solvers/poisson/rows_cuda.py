@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import (
+from eagre.backend.compilation.cells import (
     cell,
     cplx,
     cuda,

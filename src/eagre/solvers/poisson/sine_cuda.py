@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import cell, cplx, cuda, load_two, store_two, switch
+from eagre.backend.compilation.cells import cell, cplx, cuda, load_two, store_two, switch
 from eagre.solvers.poisson.butterflies import transform1, transform4, transform8
 
 N = switch("N", 16)

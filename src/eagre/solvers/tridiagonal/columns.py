@@ -9,8 +9,8 @@ block can always continue. REDUCE and FINISH: two passes with `interfaces_cuda` 
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, flat_load, flat_store, load_volatile, real, switch
-from eagre.backend.warp import raise_maximum
+from eagre.backend.compilation.cells import cell, cuda, entry, flat_load, flat_store, load_volatile, real, switch
+from eagre.backend.cuda.warp import raise_maximum
 from eagre.kernels.bits import to_bits
 from eagre.solvers.tridiagonal.link import at_interface, between_chunks, reduced
 

@@ -3,8 +3,8 @@
 Lanes are coupled by cyclic reduction with shuffles, warps by values published in shared memory.
 """
 
-from eagre.backend.cells import cell, cuda, named_barrier, real, switch
-from eagre.backend.warp import from_lane
+from eagre.backend.compilation.cells import cell, cuda, named_barrier, real, switch
+from eagre.backend.cuda.warp import from_lane
 from eagre.kernels.roots import reciprocal
 from eagre.solvers.tridiagonal.link import at_interface, between_chunks, reduced
 

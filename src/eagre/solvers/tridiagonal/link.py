@@ -14,7 +14,7 @@ whole segment is below rounding.
 
 from typing import Any, NamedTuple
 
-from eagre.backend.cells import cell, real
+from eagre.backend.compilation.cells import cell, real
 from eagre.kernels.roots import reciprocal
 
 

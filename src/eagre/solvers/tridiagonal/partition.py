@@ -7,7 +7,7 @@ they return immediately if they are not needed.
 
 import numpy as np
 
-from eagre.backend.cells import (
+from eagre.backend.compilation.cells import (
     cell,
     cuda,
     entry,
@@ -23,7 +23,7 @@ from eagre.backend.cells import (
     switch,
     word,
 )
-from eagre.backend.warp import from_lane, raise_maximum
+from eagre.backend.cuda.warp import from_lane, raise_maximum
 from eagre.kernels.bits import to_bits
 from eagre.solvers.tridiagonal.columns import (
     EXCHANGE,

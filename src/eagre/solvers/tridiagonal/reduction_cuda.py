@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, flat_load, flat_store, real, switch, word
+from eagre.backend.compilation.cells import cell, cuda, entry, flat_load, flat_store, real, switch, word
 from eagre.backend.device import Device, Launch
 from eagre.kernels.roots import reciprocal
 

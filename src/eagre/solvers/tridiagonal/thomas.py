@@ -6,7 +6,7 @@ Lab. Report, Columbia University (1949).
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, prange, real
+from eagre.backend.compilation.cells import cell, cuda, entry, prange, real
 
 COLUMNS = 256  # maximum number of adjacent columns per CPU thread
 LINES = 16  # the same for contiguous lines

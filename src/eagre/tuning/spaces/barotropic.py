@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from eagre.layouts.facts import MAX_THREADS
+from eagre.layouts.gpu_properties import MAX_THREADS
 from eagre.layouts.solvers import SECTOR
 from eagre.tuning.space import Axis, Space, always, registers
 from eagre.tuning.spaces.common import on_cpu

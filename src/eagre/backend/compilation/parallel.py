@@ -1,0 +1,139 @@
+"""Parallel compilation of programs at a first start.
+
+Numba compiles one program at a time, even in threads. Worker processes compile some programs of a run into the program
+cache, from which this process loads them; this process compiles the others. Programs that a worker fails to compile are
+compiled here. Only commands use workers (`compile_workers`): elsewhere ``sys.executable`` may be another program that
+embeds Python.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+MAX_WORKERS = 3  # maximum number of workers; a model has one or two large programs
+WORKER_MODULE = "eagre.backend.compilation.worker"
+
+
+class Job(NamedTuple):
+    """Program to compile: module and file, function, and argument types."""
+
+    module: str
+    path: str
+    function: str
+    types: tuple[Any, ...]
+
+    @property
+    def work(self) -> int:
+        """Approximate compilation cost: length of the source code."""
+        return os.path.getsize(self.path)
+
+
+class CompileWorkers:
+    """Worker processes of a command, their unfinished jobs, and the jobs of this process."""
+
+    def __init__(self) -> None:
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.pending: dict[str, subprocess.Popen[bytes]] = {}
+        self.local_jobs: list[tuple[Any, tuple[Any, ...]]] = []
+
+    def distribute(self, dispatchers: dict[Job, Any], cores: int) -> None:
+        """Distribute jobs, longest first, to the worker with the least work; `dispatchers` are the Numba programs."""
+        count = min(cores - 1, len(dispatchers) - 1, MAX_WORKERS)
+        if count < 1 or self.processes:
+            return
+        batches: list[list[Job]] = [[] for _ in range(count + 1)]
+        for job in sorted(dispatchers, key=lambda job: -job.work):
+            min(batches, key=lambda batch: sum(one.work for one in batch)).append(job)
+        *remote, local = batches  # the longest goes to a worker: this process has additional jobs
+        with suppress(OSError):  # no more processes can be started
+            for batch in remote:
+                process = started(batch)
+                self.processes.append(process)
+                self.pending.update((job.module, process) for job in batch)
+        self.local_jobs = [(dispatchers[job], job.types) for job in local]
+
+    def wait(self, module: str) -> None:
+        """Wait until the program of this name is compiled, if a worker has it."""
+        if module not in self.pending:
+            return
+        while self.local_jobs:
+            program, types = self.local_jobs.pop(0)
+            program.compile(types)
+        process = self.pending[module]
+        assert process.stdout is not None
+        while module in self.pending:
+            if line := process.stdout.readline():
+                self.pending.pop(line.decode().strip(), None)
+            else:  # the worker has ended
+                self.pending = {name: one for name, one in self.pending.items() if one is not process}
+
+    def end(self) -> None:
+        """Stop the workers."""
+        for process in self.processes:
+            with process:  # waits, and closes the pipes
+                process.kill()
+
+
+_workers: CompileWorkers | None = None
+
+
+@contextmanager
+def compile_workers() -> Iterator[None]:
+    """Enable worker processes for a first start within the context; for commands."""
+    global _workers
+    previous, _workers = _workers, CompileWorkers()
+    try:
+        yield
+    finally:
+        _workers.end()
+        _workers = previous
+
+
+def prepare(calls: Iterable[tuple[Callable[..., Any], Sequence[Any]]], cores: int) -> None:
+    """Distribute uncompiled programs, each with the arguments of a call, to `cores` processes."""
+    if _workers is None:
+        return
+    from numba import typeof
+
+    dispatchers: dict[Job, Any] = {}
+    for program, arguments in calls:
+        if hasattr(program, "overloads") and not is_kept(program):
+            module, name = sys.modules[program.__module__], program.__name__
+            job = Job(module.__name__, str(module.__file__), name, tuple(map(typeof, arguments)))
+            dispatchers.setdefault(job, program)
+    _workers.distribute(dispatchers, cores)
+
+
+def is_kept(program: Any) -> bool:
+    """Return whether compiled code of a program is in memory or on disk."""
+    folder = Path(program._cache.cache_path)
+    return bool(program.overloads) or any(folder.glob(f"{program.__module__}.*.nbc"))
+
+
+def wait(module: str) -> None:
+    """Wait until no worker compiles this program."""
+    if _workers is not None:
+        _workers.wait(module)
+
+
+def started(jobs: list[Job]) -> subprocess.Popen[bytes]:
+    """Start a worker process."""
+    paths = os.pathsep.join(map(os.path.abspath, sys.path))
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", WORKER_MODULE],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": paths},
+    )
+    assert process.stdin is not None
+    with suppress(OSError), process.stdin:  # the worker may have ended
+        pickle.dump(jobs, process.stdin)
+    return process

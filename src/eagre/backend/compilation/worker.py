@@ -1,0 +1,20 @@
+"""Compile worker (see `ahead`): compiles jobs and prints the name of each completed program."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from pathlib import Path
+
+from eagre.backend.compilation.program import imported
+
+
+def serve() -> None:
+    """Compile the jobs of standard input in order."""
+    for job in pickle.load(sys.stdin.buffer):
+        getattr(imported(job.module, Path(job.path)), job.function).compile(job.types)
+        print(job.module, flush=True)
+
+
+if __name__ == "__main__":
+    serve()

@@ -1,0 +1,171 @@
+"""CPU compiler: decorators that generated programs import, and thread control."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
+from typing import Any
+
+# Threads that wait must sleep: spinning, they slow one another down where cores are shared (8.6
+# instead of 30 Mcell-steps/s concurrently with another job). Set before Numba starts its threads.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+import numba
+from numba import config, njit, prange
+
+from eagre.backend.compilation import parallel as ahead
+from eagre.backend.compilation.code_cache import sound
+from eagre.backend.compilation.minimal import Whole
+from eagre.backend.compilation.numba_internals import caching, parallel, rtsys
+from eagre.errors import EagreError
+
+if config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
+    from eagre.backend.simulated.uncompiled import flush_subnormals, prefetch, put_back
+else:
+    from eagre.backend.cpu.subnormals import flush_subnormals, put_back
+    from eagre.backend.cuda.prefetch import prefetch
+
+__all__ = [
+    "check_threads",
+    "driver",
+    "few",
+    "flush_subnormals",
+    "formula",
+    "prange",
+    "prefetch",
+    "put_back",
+    "run_each",
+    "serial_driver",
+    "set_threads",
+    "threads",
+    "threads_limited",
+]
+
+# error_model="numpy" leaves out the ZeroDivisionError branch and forceinline the call: either one
+# stops LLVM's loop vectoriser (4.4 -> 213 Mcell/s; docs/development/decisions/0002-cells.md).
+# All of fast-math but reassociation: code that was just compiled and the same code from the disk cache are
+# optimised differently, and would add in another order (3 % of the shallow-water step's speed).
+FAST = {"nnan", "ninf", "nsz", "arcp", "contract", "afn"}
+# Formulas are called by compiled code only: without the doors for Python they compile in four fifths of the time.
+_NO_DOORS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+formula = njit(fastmath=FAST, error_model="numpy", forceinline=True, **_NO_DOORS)
+
+
+def _quick(cache: Any, signature: Any, context: Any) -> Any:
+    """Load code from disk without the parts of Numba that only compilation needs (saves 0.5 s)."""
+    ahead.wait(cache.module)
+    if rtsys is None or not hasattr(cache, "_load_overload"):
+        return None
+    rtsys.initialize(context)  # symbols used by the code
+    return cache._load_overload(signature, context)
+
+
+_Cache = sound(caching.FunctionCache, (caching.UserProvidedCacheLocator, caching.InTreeCacheLocator), _quick)
+
+
+def _cached(function: Any, **options: Any) -> Any:
+    """Compile `function`, or load its code from disk."""
+    dispatcher: Any = njit(error_model="numpy", nogil=True, pipeline_class=Whole, **options)(function)
+    dispatcher._cache = _Cache(function)
+    return dispatcher
+
+
+driver = partial(_cached, fastmath=FAST, parallel=True)
+serial_driver = _cached
+
+
+def threads() -> int:
+    """Return the number of threads of CPU programs; set ``NUMBA_NUM_THREADS`` to change it."""
+    return numba.get_num_threads()
+
+
+def set_threads(count: int) -> None:
+    """Set the number of threads of CPU programs, at most the number with which Numba was started."""
+    numba.set_num_threads(count)
+
+
+@contextmanager
+def threads_limited(count: int) -> Iterator[None]:
+    """Limit CPU programs to `count` threads within the context."""
+    previous = threads()
+    set_threads(count)
+    try:
+        yield
+    finally:
+        set_threads(previous)
+
+
+MAX_SERIAL_ELEMENTS = 65_536
+"""Maximum number of elements of the largest array of a launch that runs on one thread: starting threads takes longer.
+
+Measured on idle cores with 2, 4 and 16 threads, all models at 64 to 512 points per side (`benchmarks/NOTES.md`).
+"""
+
+
+def few(value: Any) -> bool:
+    """Return whether all arguments of a launch have fewer elements than the limit; scratch arrays are ignored."""
+    rows = config.NUMBA_NUM_THREADS  # pyright: ignore[reportAttributeAccessIssue]
+    return _largest(value, rows) < MAX_SERIAL_ELEMENTS
+
+
+def _largest(value: Any, rows: int) -> int:
+    if isinstance(value, tuple):
+        return max((_largest(item, rows) for item in value), default=0)
+    shape = getattr(value, "shape", ())
+    return 0 if not shape or (len(shape) == 2 and shape[0] <= rows) else math.prod(shape)
+
+
+@cache
+def without_locks() -> tuple[Callable[[], int], Callable[[int], None]]:
+    """Return unchecked functions that get and set the number of threads, for use around every launch.
+
+    Numba's public functions acquire two locks per call, some per cent of the smallest steps.
+    """
+    numba.get_num_threads()  # starts the threads
+    get, put = (getattr(parallel, f"_{name}_num_threads", None) for name in ("get", "set"))
+    return get or numba.get_num_threads, put or numba.set_num_threads
+
+
+def run_each(calls: Sequence[tuple[Callable[..., Any], tuple[Any, ...], bool]], times: int = 1) -> None:
+    """Run programs in order, `times` times, each with its arguments, and on one thread if it is `few`."""
+    count, switch = without_locks()
+    max_threads = current = count()
+    try:
+        for _ in range(times):
+            for program, arguments, is_few in calls:
+                requested = 1 if is_few else max_threads
+                if requested != current:
+                    switch(requested)
+                    current = requested
+                program(*arguments)
+    finally:
+        if current != max_threads:
+            switch(max_threads)
+
+
+_lost = False  # whether this process was forked after its parent had started OpenMP threads
+
+
+def _forget_threads() -> None:
+    global _lost
+    try:
+        _lost = numba.threading_layer() == "omp"  # pyright: ignore[reportPrivateImportUsage]
+    except ValueError:  # no threads were started
+        _lost = False
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
+
+
+def check_threads() -> None:
+    """Raise `EagreError` in a process forked after threads were started; OpenMP would terminate it."""
+    if _lost:
+        raise EagreError(
+            "The process was forked after its parent had started compute threads.\n"
+            "allowed: spawned processes, or a fork before the first computation\n"
+            'write:   multiprocessing.get_context("spawn").Pool(4)   (models can be sent there: they pickle)'
+        )

@@ -1,0 +1,267 @@
+# pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false
+# pyright: reportMissingImports=false, reportIndexIssue=false
+"""NVIDIA GPUs: CuPy holds arrays and graphs, Numba compiles kernels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache, cached_property
+from typing import Any
+
+import cupy
+import numpy as np
+
+from eagre.backend.cuda.compiler import cuda, pause
+from eagre.backend.cuda.launch import Packed, kernel_of
+from eagre.backend.cuda.properties import properties_from
+from eagre.backend.cuda.staging import StagingBuffer
+from eagre.backend.device import Device, HostCall, Launch, Transfer, Work
+from eagre.errors import DeviceError
+from eagre.layouts.gpu_properties import GpuProperties
+
+STATIC_SHARED = 48 * 1024  # shared memory available to every kernel, bytes
+ANY_WAY = 4  # cudaMemcpyDefault: direction inferred from the addresses
+
+
+@cache
+def problem() -> str | None:
+    """Return the reason why CUDA is not available, or None."""
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        return f"CUDA says: {error}"
+    if count == 0:
+        return "CUDA finds no GPU"
+    if not cuda.is_available():
+        return "Numba's CUDA target finds no driver"
+    return None
+
+
+class CudaDevice(Device):
+    """One NVIDIA GPU with a dedicated stream."""
+
+    kind = "cuda"
+    target = "cuda"
+    graphs = True
+
+    def __init__(self, index: int) -> None:
+        count = cupy.cuda.runtime.getDeviceCount()
+        if index >= count:
+            raise DeviceError(
+                f"The device cuda:{index} does not exist: this machine has {count} GPU{'s' if count != 1 else ''}.\n"
+                f"got device = 'cuda:{index}'\n"
+                f"allowed: cuda:0 .. cuda:{count - 1}"
+            )
+        self.index = index
+        cupy.cuda.Device(index).use()
+        cuda.select_device(index)
+        self.multiprocessors = self.properties.multiprocessors
+        self.starts_early = self.properties.compute_capability >= (9, 0)
+        self.name = f"cuda:{index} ({self.properties.name})"
+        self.stream = cupy.cuda.Stream(non_blocking=True)
+        self._numba_stream = cuda.external_stream(self.stream.ptr)
+        self._staging: StagingBuffer | None = None
+
+    @cached_property
+    def properties(self) -> GpuProperties:
+        """Properties of this GPU."""
+        return properties_from(cupy.cuda.runtime.getDeviceProperties(self.index), self._attribute)
+
+    def _attribute(self, number: int) -> int:
+        """Return an attribute of the CUDA runtime, 0 if it is unknown."""
+        with suppress(cupy.cuda.runtime.CUDARuntimeError):
+            return int(cupy.cuda.runtime.deviceGetAttribute(number, self.index))
+        return 0
+
+    def use(self) -> None:
+        """Make this the current device of CuPy and Numba."""
+        cupy.cuda.Device(self.index).use()
+
+    def array(self, values: np.ndarray) -> Any:
+        self.use()
+        with self.stream:
+            array = cupy.array(np.ascontiguousarray(values))
+        self.stream.synchronize()
+        return array
+
+    def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        self.use()
+        with self.stream:
+            return cupy.zeros(shape, dtype)
+
+    def host(self, array: Any) -> np.ndarray:
+        self.use()
+        with self.stream:
+            return cupy.asnumpy(array)
+
+    def sample(self, array: Any, *indices: np.ndarray) -> np.ndarray:
+        self.use()
+        with self.stream:
+            return cupy.asnumpy(array[(slice(None), *map(cupy.asarray, indices))])
+
+    def begin_host(self, arrays: Sequence[Any]) -> Callable[[], list[np.ndarray]]:
+        if self._staging is None:
+            self._staging = StagingBuffer(self)
+        return self._staging.begin(arrays)
+
+    def fill(self, array: Any, values: np.ndarray) -> None:
+        self.use()
+        with self.stream:
+            array.set(np.ascontiguousarray(values, dtype=array.dtype))
+        self.stream.synchronize()
+
+    def copy(self, target: Any, source: Any) -> None:
+        self.use()
+        with self.stream:
+            cupy.copyto(target, source)
+
+    def pinned(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        count, size = math.prod(shape), np.dtype(dtype).itemsize
+        values = np.frombuffer(cupy.cuda.alloc_pinned_memory(max(1, count) * size), dtype, count).reshape(shape)
+        values[...] = 0
+        return values
+
+    def transfer(self, target: Any, source: Any) -> Work:
+        return Transfer(target, source)
+
+    def run(self, launches: Sequence[Work]) -> None:
+        self.use()
+        for launch in launches:
+            if isinstance(launch, Transfer):
+                copy_arguments = (_address(launch.target), _address(launch.source), launch.source.nbytes)
+                cupy.cuda.runtime.memcpyAsync(*copy_arguments, ANY_WAY, self.stream.ptr)
+                continue
+            if isinstance(launch, HostCall):
+                with self.stream:
+                    launch.program(*launch.arguments)
+                continue
+            one = self._bound(launch)
+            if isinstance(one.program, Packed):
+                one.program.launch(one, self.stream.ptr, early=one.early and self.starts_early)
+            else:
+                one.program[one.grid, one.block, self._numba_stream, one.shared](*one.arguments)
+
+    def bound(self, launches: Sequence[Work]) -> list[Work]:
+        """Return launches with packed arguments and loaded programs, as stream capture allows neither."""
+        self.use()
+        prepared: dict[int, Work] = {}  # lists of many batches repeat the same launches
+        for launch in launches:
+            if id(launch) not in prepared:
+                prepared[id(launch)] = self._bound(launch) if isinstance(launch, Launch) else launch
+        return [prepared[id(launch)] for launch in launches]
+
+    def _bound(self, launch: Launch) -> Launch:
+        if isinstance(launch.program, Packed):
+            return launch
+        kernel = kernel_of(launch.program, launch.arguments)
+        kernel.bind()
+        if launch.shared > STATIC_SHARED:
+            _allow_shared(launch.program, kernel, launch.shared, self.index)
+        if Packed.takes(kernel):
+            return launch._replace(program=Packed(kernel, launch.arguments), arguments=())
+        return launch._replace(arguments=_numba_arrays(launch.arguments))
+
+    def repeated(self, launches: Sequence[Work], times: int) -> Callable[[], None]:
+        """Capture `times` repetitions in one CUDA graph (1 us per kernel instead of 13), or run them directly."""
+        bound = self.bound(launches)
+        if any(isinstance(launch, HostCall) and not launch.captured for launch in bound):
+            return lambda: self.run(bound * times)
+        with self.stream:
+            self.stream.begin_capture()
+            try:
+                for _ in range(times):
+                    self.run(bound)
+            except BaseException:
+                with suppress(cupy.cuda.runtime.CUDARuntimeError):  # otherwise the stream remains unusable
+                    self.stream.end_capture()
+                raise
+            graph = self.stream.end_capture()
+
+        def go() -> None:
+            self.use()
+            graph.launch(self.stream)
+
+        go.graph, go.launches = graph, list(launches)  # type: ignore[attr-defined]
+        return go
+
+    def real_transforms(self, a: Any, spectrum: Any, out: Any, axes: Sequence[int]) -> tuple[HostCall, HostCall]:
+        from eagre.backend.cuda.fourier import RealTransforms
+
+        self.use()
+        with self.stream:
+            transforms = RealTransforms(a, spectrum, axes, self.stream.ptr)
+        return HostCall(transforms.forward, (a,), captured=True), HostCall(transforms.backward, (out,), captured=True)
+
+    def complex_transforms(self, a: Any, axes: Sequence[int]) -> tuple[HostCall, HostCall]:
+        from eagre.backend.cuda.fourier import ComplexTransforms
+
+        self.use()
+        with self.stream:
+            transforms = ComplexTransforms(a, axes, self.stream.ptr)
+        return HostCall(transforms.forward, (), captured=True), HostCall(transforms.backward, (), captured=True)
+
+    def synchronize(self) -> None:
+        self.use()
+        self.stream.synchronize()
+
+    @contextmanager
+    def joined(self) -> Iterator[None]:
+        self.use()
+        cupy.cuda.get_current_stream().synchronize()
+        with self.stream:
+            yield
+        self.stream.synchronize()
+
+    def free_memory(self) -> int:
+        free, _ = cupy.cuda.Device(self.index).mem_info
+        return int(free) + int(cupy.get_default_memory_pool().free_bytes())
+
+
+def seconds_of(device: CudaDevice, work: Callable[[], None]) -> float:
+    """Return the GPU seconds for the launches of `work`, by events; the GPU is busy until all are queued."""
+    device.use()
+    begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+    pause[1, 1, device._numba_stream](100)
+    begin.record(device.stream)
+    work()
+    end.record(device.stream)
+    end.synchronize()
+    return 1e-3 * cupy.cuda.get_elapsed_time(begin, end)
+
+
+def _address(array: Any) -> int:
+    """Return the address of an array on the host or on a device."""
+    return array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
+
+
+def _allow_shared(program: Any, kernel: Any, size: int, index: int) -> None:
+    """Allow a kernel more than 48 KiB of shared memory, once per kernel and device."""
+    if not hasattr(program, "allowed_shared"):
+        program.allowed_shared = {}
+    allowed = program.allowed_shared
+    if size <= allowed.get(index, 0):
+        return
+    from cuda.bindings import driver
+
+    handle = kernel._codelibrary.get_cufunc().kernel.handle
+    name = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+    (status,) = driver.cuKernelSetAttribute(name, size, handle, driver.cuDeviceGet(index)[1])
+    if status != driver.CUresult.CUDA_SUCCESS:
+        raise DeviceError(f"The GPU does not support {size} bytes of shared memory per block: {status.name}.")
+    allowed[index] = size
+
+
+def _numba_arrays(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return arguments with CuPy arrays replaced by Numba views, also inside tuples."""
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, cupy.ndarray):
+            return cuda.as_cuda_array(value)
+        if isinstance(value, tuple):
+            items = tuple(convert(item) for item in value)
+            return type(value)(*items) if hasattr(value, "_fields") else items
+        return value
+
+    return tuple(convert(value) for value in arguments)

@@ -1,0 +1,254 @@
+"""Projection on several devices, each with a slab of rows; see `projection`.
+
+Data that a device reads from another device are written before the last barrier, and overwritten after the next barrier
+at the earliest. Flat terrain: direct solution, on CPUs bitwise identical to one device. Orography: GCR with the direct
+solver as preconditioner. Its sums are formed per device, so that iterates differ from one device by rounding errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.compilation.cells import cell, real
+from eagre.backend.group import Stage
+from eagre.device_mesh import DeviceMesh, DistributedArray
+from eagre.models.anelastic.base.metric import Metric
+from eagre.models.anelastic.devices.spectral_subdomains import DistributedSpectral
+from eagre.models.anelastic.devices.subdomain import rows_of
+from eagre.models.anelastic.pressure import operator as cells
+from eagre.models.anelastic.pressure.coefficients import Coefficients
+from eagre.models.anelastic.pressure.mass_balance import Balance, balanced
+from eagre.models.anelastic.pressure.operator_launches import PressureOperator
+from eagre.models.anelastic.pressure.projection import Projected, add, stretch
+from eagre.models.anelastic.pressure.separable import FlatKernels, is_separable
+from eagre.models.anelastic.stages import Fields, Stages
+from eagre.solvers.gcr.distributed import DistributedGcr, DistributedResidualTest
+from eagre.solvers.gcr.iteration import Weights
+from eagre.stepping.convergence_loop import ConvergenceLoop
+
+MAX_ITERATIONS = 500  # maximum number of iterations
+
+
+@cell
+def clear_halo(k, j, i, a, low, high):
+    """Set a to 0 on halo rows, before `low` and from `high` on; region (nz, halo rows, nx)."""
+    a[k, j if j < low else j + high - low, i] = real(0.0)
+
+
+class DistributedProjection:
+    """Projection of velocities on several devices.
+
+    Parameters
+    ----------
+    devices : DeviceMesh
+    precision : str
+    metric : Metric
+        Metric of the global grid.
+    density : (nz, 1, 1) or (nz, ny, nx)
+        rho_b, kg/m^3, of the global grid.
+    stages, metrics : sequences
+        Stages and metrics of each device.
+    fields : Fields
+        Fields of all devices.
+    tolerance : float
+        Maximum of dt max |div v|.
+
+    Attributes
+    ----------
+    phi, provisional, steps, bound
+        See `Projection`.
+    final : stage
+        Last stage of a solution: the velocity from phi.
+    """
+
+    older = None
+
+    def __init__(
+        self, devices: DeviceMesh, precision: str, metric: Metric, density: np.ndarray, stages: Sequence[Stages],
+        metrics: Sequence[Metric], fields: Fields, tolerance: float,
+    ) -> None:  # fmt: skip
+        self._devices, self._precision, self.metric, self._density = devices, precision, metric, density
+        self._metrics, self._stages, self.tolerance = metrics, stages, tolerance
+        self._real = stages[0].fields.velocity.u.dtype.type
+        self.phi, self._r, self._b = (devices.field_zeros(metric.shape, self._real) for _ in range(3))
+        self._is_free = stages[0].is_free
+        self.provisional = fields.forces if self._is_free else fields.velocity
+        self.steps, self.bound = (0.0, 0.0), 0
+        self._normal: list[cells.Normal | None] = [None] * len(stages)
+        self._coefficients: Coefficients | None = None
+        one = np.ones((metric.shape[0], 1, 1))
+        self.set_coefficients(one, 0.0 * one, one)
+
+    # -- what may change -------------------------------------------------------------------------
+
+    def set_coefficients(self, c11: np.ndarray, c12: np.ndarray, c33: np.ndarray) -> None:
+        """Set C of the global grid, each part (nz, 1, 1) or (nz, ny, nx)."""
+        known, entries = self._coefficients, (c11, c12, c33)
+        if known is not None and known.holds(*entries):
+            return
+        if known is not None and known.update(*entries) and known.exact == self._direct:
+            for rank, operator in enumerate(self._operators):
+                operator.update(*(rows_of(one, self._rows(rank)) for one in entries))
+            for operator, flat in zip(self._operators, self._flat, strict=False):
+                flat.refill(operator)
+            self._refresh()
+            return
+        self._coefficients = Coefficients(self.metric, self._density, *entries)
+        self._bind(self._coefficients)
+
+    def set_normal(self, x: Any = None, y: Any = None) -> Balance:
+        """Set balanced normal velocities at open boundaries; x (2, nz, ny), y (2, nz, nx), m/s; see `Projection`."""
+        normals, balance = balanced(self.metric, self._density * self.metric.jacobian, (x, y, None))
+        for rank, device in enumerate(self._devices.devices):
+            rows = self._rows(rank)
+            values = normals[0].take(rows, axis=-1), normals[1], rows_of(normals[2], rows)
+            self._normal[rank] = cells.Normal(*(device.array(one.astype(self._real)) for one in values))
+        assert self._coefficients is not None
+        self._bind(self._coefficients)
+        return balance
+
+    def _rows(self, rank: int) -> list[int]:
+        """Return the rows of a device, including halo rows."""
+        return [row % self.metric.shape[1] for row in range(*self._devices.held(rank))]
+
+    # -- solution --------------------------------------------------------------------------------
+
+    @property
+    def exact(self) -> bool:
+        """True if the direct solution is exact for the coefficients."""
+        return self._direct
+
+    @property
+    def launches(self) -> list[Any]:
+        """Launches of a solution, for `Device.prepare`."""
+        return [*self._until.launches, self.final]
+
+    def solve(self, dt: float) -> Projected:
+        """Project u, v, w; see `Projection.solve`.
+
+        Raises
+        ------
+        ConvergenceError
+            If the tolerance is not reached.
+        """
+        result = self.find(dt)
+        self._devices.run([self.final])
+        return result
+
+    def find(self, dt: float) -> Projected:
+        """Solve for phi, without the stage `final`."""
+        last = self.steps[0]
+        factor = dt / last if last and not self._direct else 1.0
+        if factor != 1.0:
+            self._devices.run([self._loop(stretch, self.phi, self._real(factor))])
+        self.steps = (dt, last)
+        result = self._until.run(self.tolerance / dt, MAX_ITERATIONS)
+        return Projected(result.iterations, result.norm * dt)
+
+    def _bind(self, known: Coefficients) -> None:
+        """Create the launches for the kinds of coefficients."""
+        devices, self._direct, self.bound = self._devices, known.exact, self.bound + 1
+        self._operators = [
+            PressureOperator(
+                device, self._precision, self._metrics[rank],
+                *(rows_of(one, self._rows(rank)) for one in (self._density, known.c11, known.c12, known.c33)),
+                normal=self._normal[rank],
+            )
+            for rank, device in enumerate(devices.devices)
+        ]  # fmt: skip
+        self._spectral = DistributedSpectral(devices, self._precision, self.metric, -1.0 if self._direct else 1.0)
+        self._refresh()
+        self._flat = self._flat_kernels()
+        self.final = self._each(self._wind)
+        if self._direct:
+            self._until = self._direct_solution()
+            return
+        first: list[Stage] = [self._each(self._residual), self._cleared(self._r)]
+        edges = [0.5 if n > 1 and side != "periodic" else 1.0 for n, side in self._axes()]
+        weights = [Weights(one.medium.density, (edges[0], edges[1], edges[2])) for one in self._operators]
+        known_to_all = (devices, self._precision, self.phi, self._r, first)
+        num_directions = 3 if known.turning else 1
+        self._until = DistributedGcr(*known_to_all, self._apply, self._precondition, weights, num_directions).until
+
+    def _flat_kernels(self) -> list[FlatKernels]:
+        """Return the GPU kernels of each device for flat terrain, or None."""
+        devices, operators = self._devices, self._operators
+        if devices.kind != "cuda" or not self._direct or any(one is not None for one in self._normal):
+            return []
+        if not all(map(is_separable, operators)):
+            return []
+        ranks = enumerate(devices.devices)
+        return [FlatKernels(one, self._precision, operators[rank], devices.inside(rank)) for rank, one in ranks]
+
+    def _direct_solution(self) -> ConvergenceLoop:
+        """Return the direct solution; kernels for flat terrain test interior rows only, r is arbitrary on halo rows."""
+        devices, r, spectral = self._devices, self._r, self._spectral
+        blocks = [one.tiles.blocks for one in self._flat] or None
+        test = DistributedResidualTest(devices, self._precision, r, blocks=blocks)
+        clear = [] if self._flat else [self._cleared(r)]
+        judged: list[Any] = [self._each(lambda rank: self._residual(rank, test)), *clear, *test.measured]
+        adds = self._loop(add, self.phi, self._b, test.control)
+        again: list[Any] = [*spectral.launches(r, self._b), adds, *judged]
+        begin: list[Any] = [self._each(self._begun), *clear, *spectral.launches(r, self.phi)]
+        return ConvergenceLoop(devices, test, again, [*begin, *judged], iterations_per_check=1, start_counts=True)
+
+    def _axes(self) -> Any:
+        return zip(self.metric.shape, self.metric.sides, strict=True)
+
+    def _refresh(self) -> None:
+        """Factorise for the current coefficients."""
+        assert self._coefficients is not None
+        density, across, up = self._coefficients.means()
+        self._spectral.set_coefficients(across, up, np.ones_like(density) if self._by_point else density)
+
+    @property
+    def _by_point(self) -> bool:
+        return self._density.shape == self.metric.shape
+
+    def _wind(self, rank: int) -> Any:
+        fields, kernels = self._stages[rank].fields, self._flat or self._operators
+        return kernels[rank].wind(self.phi.parts[rank], fields.velocity, fields.forces, not self._is_free)
+
+    def _provisional(self, rank: int) -> tuple[Any, Any, Any]:
+        u, v, w = (one.parts[rank] for one in self.provisional)
+        return u, v, w
+
+    def _residual(self, rank: int, test: DistributedResidualTest | None = None) -> Any:
+        arguments = self.phi.parts[rank], self._provisional(rank), self._r.parts[rank]
+        if self._flat and test is not None:
+            return self._flat[rank].residual(*arguments, test.control.parts[rank], test.partials.local[rank])
+        return self._operators[rank].residual(*arguments)
+
+    def _begun(self, rank: int) -> Any:
+        arguments = self._provisional(rank), self._r.parts[rank]
+        return self._flat[rank].divergence(*arguments) if self._flat else self._operators[rank].start(*arguments)
+
+    def _apply(self, q: DistributedArray, out: DistributedArray) -> list[Stage]:
+        applied = self._each(lambda rank: self._operators[rank].apply(q.parts[rank], out.parts[rank]))
+        return [applied, self._cleared(out)]
+
+    def _precondition(self, r: DistributedArray, q: DistributedArray) -> list[Stage]:
+        if not self._by_point:
+            return self._spectral.launches(r, q)
+        weighed = self._each(lambda rank: self._operators[rank].weighed(r.parts[rank], self._b.parts[rank]))
+        return [weighed, *self._spectral.launches(self._b, q)]
+
+    def _each(self, launch: Callable[[int], Any]) -> Stage:
+        """Return a stage of one launch per device."""
+        return [[launch(rank)] for rank in range(len(self._stages))]
+
+    def _loop(self, one: Any, *arguments: Any) -> Stage:
+        """Return a stage of a loop over all points of the devices."""
+        return self._devices.over(self._devices.loop(one, self._precision), self.metric.shape, arguments)
+
+    def _cleared(self, a: DistributedArray) -> Stage:
+        """Return a stage that sets `a` to 0 on halo rows."""
+        (nz, _, nx), stage = self.metric.shape, []
+        for rank, (device, array) in enumerate(zip(self._devices.devices, a.parts, strict=True)):
+            inside = self._devices.inside(rank)
+            loop, rows = device.loop(clear_halo, self._precision), array.shape[1] - inside.stop + inside.start
+            stage.append([device.over(loop, (nz, rows, nx), (array, inside.start, inside.stop))])
+        return stage

@@ -1,0 +1,108 @@
+"""Open lateral boundaries: normal wind, and inflow values of fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.advection.plan import Advector
+from eagre.backend.device import Device, Work, check_precision
+from eagre.errors import InputError
+from eagre.models.anelastic.base.base_state import BaseState
+from eagre.models.anelastic.forcing import forcing_kernels
+from eagre.models.anelastic.setup import Setup
+
+Array = np.ndarray
+NEARLY_BALANCED = 0.1  # maximum correction, as a fraction of the maximum normal wind
+ACROSS = {"x": 2, "y": 1}
+
+
+def ends_of(field: Array, axis: int) -> Array:
+    """Return the values at the two ends of an axis, (2, and the other axes)."""
+    return np.moveaxis(np.take(field, [0, -1], axis), axis, 0)
+
+
+def set_wind_through(projection: Any, setup: Setup, base: BaseState) -> None:
+    """Set the normal wind of open boundaries to the ambient wind, corrected for equal inflow and outflow of mass.
+
+    Raises
+    ------
+    InputError
+        If the correction exceeds a tenth of the wind.
+    """
+    normal_wind = {
+        axis: ends_of(base.wind["xy".index(axis)] + np.zeros(setup.shape), ACROSS[axis]) for axis in open_axes(setup)
+    }
+    if not normal_wind:
+        return
+    balance = projection.set_normal(**normal_wind)
+    if (correction := balance.relative_correction) > NEARLY_BALANCED:
+        raise InputError(
+            f"open boundaries with an ambient wind that needs a correction of {100.0 * correction:.0f} % for equal "
+            "inflow and outflow of mass",
+            allowed="terrain and wind that agree at opposite boundaries to 10 %",
+            fix="terrain of equal height at opposite boundaries; see blend in [domain]",
+            problem="The ambient wind through the open boundaries does not conserve mass.",
+        )
+
+
+def open_axes(setup: Setup) -> list[str]:
+    """Return the axes with open boundaries."""
+    return [axis for axis, index in ACROSS.items() if setup.boundaries[index] == "open" and setup.shape[index] > 1]
+
+
+def ambient_inflow(setup: Setup, base: BaseState, names: Sequence[str]) -> dict[str, Array]:
+    """Return the inflow values of the ambient state, by the names of `Inflow.arrays`."""
+    ambient = {"u": base.wind[0], "v": base.wind[1]}
+    return {
+        f"inflow_{axis}_{name}": ends_of(ambient.get(name, 0.0) + np.zeros(setup.shape), ACROSS[axis])
+        for axis in open_axes(setup)
+        for name in names
+    }
+
+
+def inflow_of(setup: Setup, fields: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the current boundary values of scalars as inflow values, by the names of `Inflow.arrays`."""
+    return {
+        f"inflow_{axis}_{name}": ends_of(fields[name], ACROSS[axis])
+        for axis in open_axes(setup)
+        for name in setup.scalars
+    }
+
+
+class Inflow:
+    """Inflow values of fields: ambient wind and theta, initial scalars.
+
+    Attributes
+    ----------
+    arrays : dict
+        Values on the device by ``"inflow_x_u"`` and so on, (2, nz, ny) across x, (2, nz, nx) across y.
+    """
+
+    def __init__(self, setup: Setup, device: Device, precision: str, base: BaseState, names: list[str]) -> None:
+        self._setup, self._device, self._precision = setup, device, precision
+        self._axes, real = open_axes(setup), check_precision(precision)
+        self.arrays: dict[str, Any] = {
+            name: device.array(values.astype(real)) for name, values in ambient_inflow(setup, base, names).items()
+        }
+
+    def start(self, fields: Mapping[str, Array]) -> None:
+        """Set the inflow values of scalars to their values at open boundaries."""
+        for name, values in inflow_of(self._setup, fields).items():
+            self._device.fill(self.arrays[name], values.astype(self.arrays[name].dtype))
+
+    def launches(self, name: str, x: Any, faces: Advector) -> list[Work]:
+        """Return launches that set a field at inflow points."""
+        nz, ny, nx = self._setup.shape
+        launches: list[Work] = []
+        for axis in self._axes:
+            cell, v, region = (
+                (forcing_kernels.hold_x, faces.v1, (nz, ny, 2))
+                if axis == "x"
+                else (forcing_kernels.hold_y, faces.v2, (nz, 2, nx))
+            )
+            loop = self._device.loop(cell, self._precision)
+            launches.append(self._device.over(loop, region, (x, v, self.arrays[f"inflow_{axis}_{name}"])))
+        return launches

@@ -1,0 +1,169 @@
+"""Section [wind] of a barotropic case: wind forcing, steady or time-varying."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from pydantic import Field, PlainValidator, model_validator
+
+from eagre.config.fieldvalues import NumberField, StressField
+from eagre.config.section import Section
+from eagre.config.signals import NumberSignal, Signal
+from eagre.config.terrain import Crs
+from eagre.config.values import InputFiles, NoData, PositiveMetres, quantity
+from eagre.config.weather import AirDensity, Drag, LargestDrag, checked_pair, weather_of
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.plausible import check_plausible
+from eagre.series import Series
+from eagre.terms.weather_wind import AIR_DENSITY, MAX_DRAG
+
+if TYPE_CHECKING:
+    from eagre.time_varying import TimeVaryingField
+
+At = Callable[..., Any]
+"""Context manager that adds the path of a key, such as "wind", "curl", to errors."""
+Stress = Annotated[float, quantity("stress")]
+WINDS = ("curl", "stress", "stress_x and stress_y", "weather")  # alternative sources of the forcing
+Pair = Annotated[bool | list[str], PlainValidator(checked_pair)]
+
+
+class WindWeatherSection(Section):
+    """Time-varying wind stress from NetCDF files, read directly or computed from the wind at 10 m."""
+
+    file: InputFiles = Field(
+        description="NetCDF file with a time axis, or a list of files for further times or variables",
+        examples=["era5.nc"],
+    )
+    stress: Pair = Field(
+        default=True, description="wind stress: true (if the file contains it), false, or the names of both components",
+        examples=[["ewss", "nsss"]],
+    )  # fmt: skip
+    wind: Pair = Field(
+        default=True,
+        description="wind at 10 m: true, false, or the names of both components",
+        examples=[["u10", "v10"]],
+    )
+    nodata: NoData = Field(default="error", description='missing values: "error", or a replacement in N/m2 or m/s')
+    crs: Crs | None = Field(
+        default=None,
+        description="coordinate reference system of the file, if the file does not define one",
+        examples=["EPSG:4326"],
+    )
+    drag: Drag = "large-pond"
+    largest_drag: LargestDrag = MAX_DRAG
+    air_density: AirDensity = AIR_DENSITY
+
+    def stresses(self, grid: Grid, start_date: datetime | None) -> tuple[TimeVaryingField, TimeVaryingField]:
+        """Return the stress along x and y, N m-2, on the nodes of the cells between the points of a basin."""
+        from eagre.models.barotropic.forcing.wind import between_points, stress_of_wind
+
+        choices = {("stress_x", "stress_y"): self.stress, ("wind_x", "wind_y"): self.wind}
+        weather = weather_of(self, between_points(grid), start_date, choices, leave_out=("rain", "pressure"))
+        if weather.stress_x is not None and weather.stress_y is not None:
+            if weather.wind_x is not None:
+                got = f"{', '.join(map(str, self.file))} with stress and wind"
+                raise InputError(got, allowed="either stress or wind", fix="wind = false")
+            return weather.stress_x, weather.stress_y
+        assert weather.wind_x is not None and weather.wind_y is not None
+        return stress_of_wind(weather.wind_x, weather.wind_y, self.drag, self.largest_drag, self.air_density)
+
+
+class WindSection(Section):
+    """Wind forcing: a curl, the stress of a double gyre, stress components, or a time-varying file."""
+
+    curl: NumberField | None = Field(
+        default=None,
+        description="curl of the wind stress divided by density and depth, 1/s2",
+        examples=["-1e-17 * sin(y / 1e6)"],
+    )
+    stress: Stress | None = Field(
+        default=None,
+        description="amplitude tau0 of the double-gyre stress -tau0 / 2 cos(2 pi y / length_y)",
+        examples=["0.05 N/m2"],
+    )
+    stress_x: StressField | None = Field(
+        default=None, description="eastward wind stress, N/m2",
+        examples=[{"file": "stress.nc", "variable": "tauuo", "record": 1}],
+    )  # fmt: skip
+    stress_y: StressField | None = Field(
+        default=None, description="northward wind stress, N/m2; default 0",
+        examples=[{"file": "stress.nc", "variable": "tauvo", "record": 1}],
+    )  # fmt: skip
+    weather: WindWeatherSection | None = Field(default=None, description="the section [wind.weather]")
+    factor: NumberSignal = Field(
+        default=Signal(1.0, "number"), description="time-dependent factor of curl, stress, or stress_x and stress_y",
+        examples=[{"expression": "1 + 0.2 * sin(2 * pi * t / 3.156e7)", "every": "5 d"}],
+    )  # fmt: skip
+    density: float = Field(default=1000.0, description="water density, kg m-3", gt=0)
+    depth: PositiveMetres | None = Field(
+        default=None, description="water depth; required with a stress", examples=["300 m"]
+    )
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> WindSection:
+        fields = self.stress_x is not None or self.stress_y is not None
+        sources = (self.curl, self.stress, fields or None, self.weather)
+        names = [name for name, has in zip(WINDS, sources, strict=True) if has is not None]
+        if len(names) != 1:
+            none = "neither curl nor stress, nor stress_x and stress_y, nor weather"
+            got = f"both {' and '.join(names)}" if names else none
+            raise InputError(got, allowed="exactly one of them", fix='stress = "0.05 N/m2"')
+        if self.curl is None and self.depth is None:
+            raise InputError("stress without depth", allowed="a stress and a depth", fix='depth = "300 m"')
+        if self.weather is not None and self.factor != Signal(1.0, "number"):
+            raise InputError("factor with weather", allowed="one of them: weather files are time-varying")
+        return self
+
+    def make(
+        self, grid: Grid, periodic: tuple[bool, bool], end: float, start_date: datetime | None, error_context: At
+    ) -> Any:
+        """Return the model's `wind_forcing` for a run to `end`, s: a number, an array or a time-varying field."""
+        from eagre.models.barotropic.forcing.wind import moving_curl, varying_curl
+
+        if self.depth is not None:
+            with error_context("wind", "depth"):
+                check_plausible("depth", self.depth, "depth")
+        if self.weather is not None:
+            assert self.depth is not None
+            with error_context("wind", "weather", "file"):
+                stresses = self.weather.stresses(grid, start_date)
+                stresses[0].instants.hats[0].covers(0.0, end)
+                forcing = moving_curl(*stresses, grid, self.density * self.depth, periodic)
+                forcing.use(0.0)
+                return forcing
+        curl = self._curl(grid, periodic, error_context)
+        with error_context("wind", "factor"):
+            factor = self.factor.resolve(0.0, end, start_date)
+        if isinstance(factor, Series) and not factor.is_constant:
+            return varying_curl(np.broadcast_to(curl, grid.shape), factor)
+        return curl if factor == 1.0 else curl * (factor(0.0) if isinstance(factor, Series) else factor)
+
+    def _curl(self, grid: Grid, periodic: tuple[bool, bool], error_context: At) -> Any:
+        """Return the steady forcing curl(tau) / (rho D), 1/s2, a number or (ny, nx)."""
+        if self.curl is not None:
+            with error_context("wind", "curl"):
+                return self.curl.at_centres(grid)
+        assert self.depth is not None
+        over = self.density * self.depth
+        if self.stress is not None:
+            with error_context("wind", "stress"):
+                check_plausible("wind_stress", self.stress, "stress")
+            height = (grid.ny - 1) * grid.dy
+            curl = -np.pi * self.stress / (over * height) * np.sin(2.0 * np.pi * (grid.y - grid.y[0]) / height)
+            return np.repeat(curl[:, None], grid.nx, axis=1)
+        return self._curl_of_fields(grid, periodic, error_context) / over
+
+    def _curl_of_fields(self, grid: Grid, periodic: tuple[bool, bool], error_context: At) -> np.ndarray:
+        """Return the curl of stress_x and stress_y, (ny, nx), N m-3."""
+        from eagre.models.barotropic.inputs import curl_of_stress
+
+        fields: dict[str, Any] = {"stress_x": 0.0, "stress_y": 0.0}
+        for name in fields:
+            if (value := getattr(self, name)) is not None:
+                with error_context("wind", name):
+                    fields[name] = value.at_centres(grid)
+        return curl_of_stress(**fields, grid=grid, periodic=periodic)

@@ -1,0 +1,140 @@
+"""Selection of kernels: the fastest for a device and configuration, or the reference kernels of `reference`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eagre.backend.device import Device, Launch, check_precision
+from eagre.models.barotropic.inversion import CpuBox, CudaBox, Inversion, Launches, TransformInversion
+from eagre.models.barotropic.kernels import Coefficients
+from eagre.models.barotropic.setup import Setup
+from eagre.models.barotropic.state import State
+from eagre.models.barotropic.update import reference, update_cpu, update_cuda
+from eagre.solvers.poisson.box_cuda import Box
+
+KERNELS = ("fast", "reference")
+MIN_ROWS = 8  # minimum number of rows per chunk
+
+
+class Update(NamedTuple):
+    """Arguments of the update kernel of a layer: fields (my + 2, mx + 2), weights (4,)."""
+
+    psi: Any
+    q: Any
+    new: Any  # the new vorticity
+    target: Any  # copy of `new` that the solver overwrites with psi
+    older: Any  # tendencies; the new one replaces the oldest
+    oldest: Any
+    curl: Any  # the forcing (`kernels.WIND`)
+    weights: Any  # (c0, c1, c2, c3)
+    c: Coefficients
+
+
+Switches = Mapping[str, Any]
+Updater = Callable[[State, int, Update, Switches], Launches]
+
+
+@dataclass(frozen=True)
+class KernelSet:
+    """The kernels of a run.
+
+    Attributes
+    ----------
+    inversion : Inversion
+        Solver for the streamfunction.
+    update : callable
+        Returns the launches of tendency and Adams-Bashforth for a state, layer index, `Update` and switches.
+    transforms : bool
+        Whether the update also writes the sine transform of its rows, as `inversion.solve` expects.
+    plain : str
+        Reason for the use of reference kernels in the update, or "".
+    """
+
+    inversion: Inversion
+    update: Updater
+    transforms: bool = False
+    plain: str = ""
+
+    @property
+    def name(self) -> str:
+        """Kernels in use: "fast", "reference", or "fast; update: reference"."""
+        if isinstance(self.inversion, TransformInversion) and self.inversion.kernels == "reference":
+            return "reference"
+        return "fast; update: reference" if self.plain else "fast"
+
+    @property
+    def notes(self) -> list[str]:
+        """Notes before a run."""
+        return [f"kernels: {self.name} (unoptimised), because of {self.plain}"] if self.plain else []
+
+    @property
+    def separate_psi(self) -> bool:
+        """True if vorticity and streamfunction have separate arrays, as for the GPU kernels of a box."""
+        return isinstance(self.inversion, CudaBox)
+
+
+def kernel_set(setup: Setup, device: Device, precision: str) -> KernelSet:
+    """Return the kernels of a run on a device."""
+    if setup.kernels == "reference":
+        return KernelSet(library_inversion(setup, kernels="reference"), plain_update, plain='kernels = "reference"')
+    inversion = inversion_for(setup, device, precision)
+    if setup.compensated_summation:
+        return KernelSet(inversion, plain_update, plain="compensated_summation = true")
+    if isinstance(inversion, CudaBox):
+        return KernelSet(inversion, rows_update_cuda(inversion), transforms=True)
+    if device.kind == "cpu":
+        return KernelSet(inversion, rows_update_cpu)
+    return KernelSet(inversion, plain_update, plain=f'basin = "{setup.basin}" of this size on a GPU')
+
+
+def inversion_for(setup: Setup, device: Device, precision: str) -> Inversion:
+    """Return the fastest solver for the streamfunction."""
+    grid = setup.grid
+    size = (grid.nx - 1, grid.ny - 1, grid.dx, grid.dy)
+    if setup.basin == "box" and device.kind == "cpu":
+        return CpuBox(device, precision, check_precision(precision), *size)
+    if setup.basin == "box" and Box.serves(device, *size[:2], precision):
+        return CudaBox(Box(device, precision, *size), 1 if setup.layers is None else 2)
+    return library_inversion(setup)
+
+
+def library_inversion(setup: Setup, kernels: str = "fast") -> TransformInversion:
+    """Return the solver for any basin, based on library transforms."""
+    grid = setup.grid
+    kinds = ["periodic" if wrap else "dirichlet" for wrap in setup.periodic]
+    return TransformInversion(setup.inner, (grid.dy, grid.dx), (kinds[1], kinds[0]), kernels)
+
+
+def plain_update(state: State, layer: int, fields: Update, switches: Switches) -> Launches:
+    """Return the launches of the update by reference kernels."""
+    cell, more = reference.updated, ()
+    if state.setup.compensated_summation:
+        cell, more = reference.updated_compensated, (state.rounding[layer],)
+    program = state.device.loop(cell, state.precision, switches)
+    return [state.device.over(program, state.setup.inner, (*fields, *more))]
+
+
+def rows_update_cpu(state: State, layer: int, fields: Update, switches: Switches) -> Launches:
+    """Return the launches of the update in row chunks, one per thread."""
+    rows, columns = state.setup.inner
+    program = state.device.program(update_cpu.update_cpu, state.precision, switches)
+    chunks = max(1, min(state.device.parameters("cpu.barotropic").pieces, rows // MIN_ROWS))
+    return [Launch(program, (*fields, np.zeros((chunks, columns), state.real)))]
+
+
+def rows_update_cuda(inversion: CudaBox) -> Updater:
+    """Return an updater that computes the update and the transform of its rows in one kernel."""
+    box = inversion.box
+
+    def update(state: State, layer: int, fields: Update, switches: Switches) -> Launches:
+        switches = {**switches, **box.switches(update=True)}
+        program = state.device.program(update_cuda.update_cuda, state.precision, switches)
+        arrays = (*fields[:3], *fields[4:])  # without `target`: psi has a separate array
+        arguments = (*arrays, inversion.work(layer, None), box.table)
+        return [Launch(program, arguments, *box.geometry(update=True), early=box.early > 0)]
+
+    return update

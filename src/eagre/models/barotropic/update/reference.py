@@ -1,0 +1,148 @@
+"""Reference kernels: each stage of a step as one point function.
+
+They define the results of the faster kernels and run where no faster kernel is available.
+
+| stage | function |
+|---|---|
+| tracer and vorticity: F and Adams-Bashforth | `updated`, `updated_compensated` |
+| further terms of F | `set_forcing`, `subtract_topography`, `laplacian`, `subtract_laplacian`, `add_coupling` |
+| implicit viscosity | `complete_implicit` |
+| streamfunction: Lap psi - psi / R^2 = q | `PoissonSolver` with library transforms; `to_modes`, `from_modes` |
+| walls and periodic axes | `boundary.boundary_x`, `boundary.boundary_y` |
+| particles | `drift.drifted` |
+
+Implement a new option here first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eagre.backend.compilation.cells import cell, real
+from eagre.models.barotropic.kernels import HISTORY, JACOBIAN, WIND, change, five_points, stencil_tendency
+
+
+@cell
+def wind_at(curl, k, m):
+    """Return the forcing at (k, m)."""
+    if WIND == 1:
+        return curl[k, 0]
+    if WIND == 2:
+        return curl[k, m]
+    return real(0.0)
+
+
+@cell
+def change_of(j, i, psi, q, older, oldest, curl, weights, c):
+    """Return the increment of q in a step at (j + 1, i + 1); the new tendency F replaces the oldest."""
+    k, m = j + 1, i + 1
+    f = stencil_tendency(psi, q, j, i, wind_at(curl, k, m), c)
+    if HISTORY == 2:
+        total = change(f, older[k, m], oldest[k, m], weights)
+        oldest[k, m] = f
+    else:
+        total = change(f, older[k, m], real(0.0), weights)
+        older[k, m] = f
+    return total
+
+
+@cell
+def updated(j, i, psi, q, new, target, older, oldest, curl, weights, c):
+    """Set new = target = c3 q + c0 F + c1 F_old + c2 F_older at (j + 1, i + 1)."""
+    added = change_of(j, i, psi, q, older, oldest, curl, weights, c)
+    value = weights[3] * q[j + 1, i + 1] + added
+    new[j + 1, i + 1] = value
+    target[j + 1, i + 1] = value
+
+
+@cell
+def updated_compensated(j, i, psi, q, new, target, older, oldest, curl, weights, c, rounding):
+    """Apply `updated` with compensated summation: the rounding error is stored and added in the next step (Kahan 1965).
+
+    The sum is evaluated in double precision, because the compiler may reorder a compensated sum in single precision.
+    Source: doi:10.1145/363707.363723.
+    """
+    added = change_of(j, i, psi, q, older, oldest, curl, weights, c)
+    exact = np.float64(q[j + 1, i + 1]) + (np.float64(added) + np.float64(rounding[j + 1, i + 1]))
+    value = real(exact)
+    rounding[j + 1, i + 1] = real(exact - np.float64(value))
+    new[j + 1, i + 1] = value
+    target[j + 1, i + 1] = value
+
+
+@cell
+def set_forcing(j, i, wind, total):
+    """Set total = wind forcing at (j + 1, i + 1), the first of the terms summed before the update."""
+    total[j + 1, i + 1] = wind_at(wind, j + 1, i + 1)
+
+
+@cell
+def subtract_topography(j, i, psi, bed, total, jacobian):
+    """Subtract J(psi, b) from total at (j + 1, i + 1); b : f0 (bed height) / D; jacobian : 1 / (4 dx dy)."""
+    advection = jacobian * JACOBIAN(
+        psi[j, i],
+        psi[j, i + 1],
+        psi[j, i + 2],
+        psi[j + 1, i],
+        psi[j + 1, i + 2],
+        psi[j + 2, i],
+        psi[j + 2, i + 1],
+        psi[j + 2, i + 2],
+        bed[j, i],
+        bed[j, i + 1],
+        bed[j, i + 2],
+        bed[j + 1, i],
+        bed[j + 1, i + 2],
+        bed[j + 2, i],
+        bed[j + 2, i + 1],
+        bed[j + 2, i + 2],
+    )
+    total[j + 1, i + 1] -= advection
+
+
+@cell
+def laplacian(j, i, a, out, over_dx2, over_dy2):
+    """Set out = Lap a at (j + 1, i + 1), five-point stencil."""
+    k, m = j + 1, i + 1
+    out[k, m] = five_points(a[j, m], a[k, i], a[k, m], a[k, i + 2], a[j + 2, m], over_dx2, over_dy2)
+
+
+@cell
+def subtract_laplacian(j, i, a, total, over_dx2, over_dy2):
+    """Subtract Lap a from total at (j + 1, i + 1); the factors over_dx2, over_dy2 include the viscosity B."""
+    k, m = j + 1, i + 1
+    total[k, m] -= five_points(a[j, m], a[k, i], a[k, m], a[k, i + 2], a[j + 2, m], over_dx2, over_dy2)
+
+
+@cell
+def add_coupling(j, i, psi, other_psi, q, other_q, total, by_psi, by_q):
+    """Add by_psi (psi - other_psi) + by_q (q - other_q) to total at (j + 1, i + 1): viscous and frictional coupling."""
+    k, m = j + 1, i + 1
+    total[k, m] += by_psi * (psi[k, m] - other_psi[k, m]) + by_q * (q[k, m] - other_q[k, m])
+
+
+@cell
+def to_modes(j, i, first, second, fraction):
+    """Replace q1, q2 by the barotropic mode fraction q1 + (1 - fraction) q2 and the baroclinic mode q1 - q2.
+
+    fraction : thickness fraction of the upper layer.
+    """
+    a, b = first[j, i], second[j, i]
+    first[j, i] = b + fraction * (a - b)
+    second[j, i] = a - b
+
+
+@cell
+def from_modes(j, i, first, second, fraction):
+    """Replace the modes by psi1 = barotropic + (1 - fraction) baroclinic, psi2 = barotropic - fraction baroclinic."""
+    a, b = first[j, i], second[j, i]
+    first[j, i] = a + (real(1.0) - fraction) * b
+    second[j, i] = a - fraction * b
+
+
+@cell
+def complete_implicit(j, i, twice_mean, old, new, target):
+    """Set new = target = twice_mean - old, where the implicit viscosity solver returns twice_mean = old + new."""
+    value = twice_mean[j + 1, i + 1] - old[j + 1, i + 1]
+    new[j + 1, i + 1] = value
+    target[j + 1, i + 1] = value

@@ -1,0 +1,51 @@
+"""CPU kernel of the update: tendency and Adams-Bashforth, row by row."""
+
+from __future__ import annotations
+
+from eagre.backend.compilation.cells import cell, entry, prange, real
+from eagre.models.barotropic.kernels import HISTORY, WIND, advanced, stencil_tendency
+
+
+@cell
+def row_tendency(psi, zeta, curl, c, j, f):
+    """Store F of interior row j + 1 in f."""
+    if WIND == 2:
+        for i in range(psi.shape[1] - 2):
+            f[i] = stencil_tendency(psi, zeta, j, i, curl[j + 1, i + 1], c)
+    else:
+        forcing = curl[j + 1, 0] if WIND == 1 else real(0.0)
+        for i in range(psi.shape[1] - 2):
+            f[i] = stencil_tendency(psi, zeta, j, i, forcing, c)
+
+
+@cell
+def row_advance(zeta, new, older, oldest, weights, j, f):
+    """Set new = c3 zeta + c0 F + c1 F_old + c2 F_older in row j + 1; F replaces the oldest tendency."""
+    w = (weights[0], weights[1], weights[2], weights[3])
+    # One output array per loop: with more, the compiler has too many possible overlaps to rule out.
+    if HISTORY == 2:
+        for i in range(f.shape[0]):
+            new[j + 1, i + 1] = advanced(zeta[j + 1, i + 1], f[i], older[j + 1, i + 1], oldest[j + 1, i + 1], w)
+        for i in range(f.shape[0]):
+            oldest[j + 1, i + 1] = f[i]
+    else:
+        for i in range(f.shape[0]):
+            new[j + 1, i + 1] = advanced(zeta[j + 1, i + 1], f[i], older[j + 1, i + 1], real(0.0), w)
+        for i in range(f.shape[0]):
+            older[j + 1, i + 1] = f[i]
+
+
+@entry
+def update_cpu(psi, zeta, new, target, older, oldest, curl, weights, c, scratch):
+    """Set new = zeta + dt F at interior points, and copy new to `target`, which the solver overwrites with psi.
+
+    psi, zeta, new, target, older, oldest : (my + 2, mx + 2); scratch : (chunks, mx).
+    """
+    rows = psi.shape[0] - 2
+    chunks = scratch.shape[0]
+    for chunk in prange(chunks):
+        for j in range(chunk * rows // chunks, (chunk + 1) * rows // chunks):
+            row_tendency(psi, zeta, curl, c, j, scratch[chunk])
+            row_advance(zeta, new, older, oldest, weights, j, scratch[chunk])
+            for i in range(psi.shape[1] - 2):
+                target[j + 1, i + 1] = new[j + 1, i + 1]

@@ -1,0 +1,112 @@
+"""GPU kernel of the update, fused with the sine transform along x.
+
+A step has three kernels: `update_cuda` (tendency, Adams-Bashforth, sine transform of the rows of the new vorticity),
+`eagre.solvers.poisson.columns_cuda` (tridiagonal systems along y) and `eagre.solvers.poisson.rows_cuda` (inverse
+transform to psi).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eagre.backend.compilation.cells import cell, cplx, cuda, entry, real, word
+from eagre.models.barotropic.update.vectors_cuda import (
+    SPAN,
+    VECTOR,
+    computed,
+    load_history,
+    load_neighbours,
+    load_wind,
+    store_columns,
+    store_history,
+)
+from eagre.solvers.poisson.rows_cuda import (
+    ROW,
+    begin,
+    clear_ends,
+    finish,
+    put_row,
+    transform_rows,
+    write_pair,
+)
+from eagre.solvers.poisson.sine_cuda import THREADS, R
+
+
+@cell
+def load_stored(psi, zeta, low, m, ny, p, z):
+    """Load psi and zeta of rows low .. low + 3."""
+    pitch = np.uint64(zeta.shape[1])
+    west = np.uint64(1) if m > np.uint64(0) else np.uint64(0)
+    east = np.uint64(VECTOR) if m + np.uint64(VECTOR) < pitch else np.uint64(0)
+    for row in range(4):
+        start = min(low + np.uint64(row), ny) * pitch + m
+        load_neighbours(psi, start, west, east, p, row)
+        load_neighbours(zeta, start, west, east, z, row)
+
+
+@cell
+def put_columns(result, shared, table, m):
+    """Store the new vorticity of both rows in shared memory, without wall points."""
+    for n in range(VECTOR):
+        j = m + np.uint64(n)
+        if j > np.uint64(0) and j < np.uint64(ROW):
+            put_row(shared, table, j, complex(result[0, n], result[2, n]))
+
+
+@cell
+def update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low, m, ny):
+    """Update rows low + 1, low + 2, columns m .. m + VECTOR - 1, and copy the new vorticity to shared memory."""
+    p = cuda.local.array((4, SPAN), real)
+    z = cuda.local.array((4, SPAN), real)
+    previous = cuda.local.array((4, VECTOR), real)
+    forcing = cuda.local.array((2, VECTOR), real)
+    result = cuda.local.array((4, VECTOR), real)
+    pitch, width = np.uint64(psi.shape[1]), np.uint64(ROW + 1)
+    # All loads precede the first store, because the compiler does not move loads across stores.
+    load_stored(psi, zeta, low, m, ny, p, z)
+    first = (low + np.uint64(1)) * pitch + m
+    second = first + pitch
+    load_history(older, oldest, first, previous, 0)
+    load_history(older, oldest, second, previous, 1)
+    load_wind(curl, low + np.uint64(1), m, width, forcing, 0)
+    load_wind(curl, low + np.uint64(2), m, width, forcing, 1)
+    computed(p, z, 0, previous, forcing, w, c, m, width, result)
+    computed(p, z, 1, previous, forcing, w, c, m, width, result)
+    store_columns(new, first, result, 0)
+    store_history(older, oldest, first, result, 1)
+    if low + np.uint64(2) < ny:
+        store_columns(new, second, result, 2)
+        store_history(older, oldest, second, result, 3)
+    put_columns(result, shared, table, m)
+
+
+@cell
+def update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, t, low, ny):
+    """Update rows low + 1 and low + 2, and copy the new vorticity to shared memory."""
+    w = (weights[np.uint64(0)], weights[np.uint64(1)], weights[np.uint64(2)], weights[np.uint64(3)])
+    for chunk in range((ROW - 1) // (VECTOR * THREADS) + 1):
+        m = np.uint64(VECTOR) * (t + np.uint64(chunk * THREADS))
+        if m < np.uint64(ROW):
+            update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low, m, ny)
+    clear_ends(shared, t)
+    cuda.syncthreads()
+
+
+@entry
+def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, spectrum, table):
+    """Set new = zeta + dt F in interior rows and spectrum = sine transform of new along x; two rows per block.
+
+    psi, zeta, new, older, oldest : (ny + 1, nx + 1), rows aligned to 16 bytes, with zero padding;
+    spectrum : stored in tiles (`rows_cuda.first_index`); with HISTORY = 1 `oldest` is not used.
+    """
+    shared = cuda.shared.array(0, word)
+    v = cuda.local.array(R, cplx)
+    t = np.uint64(cuda.threadIdx.x)
+    begin()
+    ny = np.uint64(psi.shape[0] - 1)
+    low = np.uint64(2) * np.uint64(cuda.blockIdx.x)
+    update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, t, low, ny)
+    active = transform_rows(shared, table, v, t)
+    finish()
+    if active:
+        write_pair(spectrum, v, t, low + np.uint64(1), low + np.uint64(2), ny)

@@ -1,0 +1,154 @@
+"""Checks of prescribed waves against the basin: direction, depth and periodicity."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.models.potential_waves.boundaries.relaxation_zones import RelaxationZone, across_x, from_side
+from eagre.waves import LinearWaves, RegularWave
+
+MAX_ACROSS = 0.02  # sine of the angle to the axis of a flume
+MAX_VARIANCE_ACROSS = 0.01  # fraction of the variance at larger angles
+MIN_VARIANCE_INWARD = 0.5  # fraction of the variance that travels into the basin
+DEPTH_TOLERANCE = 0.05  # relative
+DEEP = 0.99  # tanh(k h) above which waves do not depend on the depth
+PERIODS_TOLERANCE = 0.01  # wave lengths per basin
+MAX_JUMP = 0.05  # of the largest elevation, across a periodic axis
+INWARD = {"west": (1.0, 0.0), "east": (-1.0, 0.0), "south": (0.0, 1.0), "north": (0.0, -1.0)}
+
+
+def check_zone(
+    zone: RelaxationZone, zones: Sequence[RelaxationZone], depth: np.ndarray, grid: Grid, periodic: tuple[bool, bool]
+) -> None:
+    """Reject a zone whose waves contradict the basin; `zones` are all zones, `depth` that of still water, (ny, nx)."""
+    waves = zone.waves
+    if not isinstance(waves, (LinearWaves, RegularWave)):
+        return
+    check_direction(waves, grid)
+    check_depth(waves, depth_under(zone, grid, depth))
+    same = [zone, *(other for other in zones if other is not zone and _equal(other.waves, waves))]
+    if not any(_inward(other.side, waves) >= MIN_VARIANCE_INWARD for other in same):
+        raise InputError(
+            f"a direction of {math.degrees(_mean_direction(waves)):.4g} degrees in the zone in the {zone.side}",
+            allowed=f"waves that travel away from the {zone.side} side, measured from the x axis towards the y axis",
+            fix=f'direction = "{math.degrees(math.atan2(*INWARD[zone.side][::-1])):g} deg"',
+            problem="The waves of this zone travel out of the basin.",
+        )
+    if isinstance(waves, RegularWave):
+        along = (periodic[1] and not across_x(zone.side), periodic[0] and across_x(zone.side))
+        _check_lengths(waves, grid, along)
+
+
+def check_zones(zones: Sequence[RelaxationZone], depth: np.ndarray, grid: Grid, periodic: tuple[bool, bool]) -> None:
+    """Reject zones whose waves contradict the basin."""
+    for zone in zones:
+        check_zone(zone, zones, depth, grid, periodic)
+
+
+def check_initial(waves: LinearWaves | RegularWave, depth: np.ndarray, grid: Grid, periodic: tuple[bool, bool]) -> None:
+    """Reject initial waves that contradict the basin; `periodic` is that of y and x."""
+    check_direction(waves, grid)
+    check_depth(waves, depth)
+    if isinstance(waves, RegularWave):
+        _check_lengths(waves, grid, (periodic[1], periodic[0]))
+        return
+    x, y = grid.x, grid.y
+    highest = float(np.abs(waves.elevation(x[None], y[:, None], 0.0)).max())
+    for name, repeats, jump in (
+        ("x", periodic[1], waves.elevation(x[0] + np.array([[0.0], [grid.nx * grid.dx]]), y, 0.0)),
+        ("y", periodic[0], waves.elevation(x, y[0] + np.array([[0.0], [grid.ny * grid.dy]]), 0.0)),
+    ):
+        step = float(np.abs(np.diff(jump, axis=0)).max())
+        if repeats and step > MAX_JUMP * highest:
+            raise InputError(
+                f"a step of {step:.3g} m along {name} between waves up to {highest:.3g} m high",
+                allowed="walls and zones, or waves that repeat over the basin", fix='periodic = "none"',
+                problem=f"The initial waves do not repeat over the basin, which is periodic along {name}.",
+            )  # fmt: skip
+
+
+def check_direction(waves: LinearWaves | RegularWave, grid: Grid) -> None:
+    """Reject waves across a flume, an axis of one point."""
+    direction, variance = _components(waves)
+    for name, count, across, along in (
+        ("ny", grid.ny, np.sin(direction), "0 deg"),
+        ("nx", grid.nx, np.cos(direction), "90 deg"),
+    ):
+        if count == 1 and float(variance[np.abs(across) > MAX_ACROSS].sum()) > MAX_VARIANCE_ACROSS:
+            spread = float(np.ptp(direction)) > MAX_ACROSS
+            got = f"a mean direction of {math.degrees(_mean_direction(waves)):.4g} degrees"
+            raise InputError(
+                f"{got}{' with spreading' if spread else ''} and {name} = 1",
+                allowed=f"waves along the flume, or more points: {name} > 1",
+                fix=f"no spreading, or {name} = 65" if spread else f'direction = "{along}"',
+                problem="The waves travel at an angle to the axis of the flume.",
+            )
+
+
+def check_depth(waves: LinearWaves | RegularWave, under: np.ndarray) -> None:
+    """Reject waves of a depth that is not found under them, unless they are deep-water waves in both."""
+    low, high = float(under.min()), float(under.max())
+    if low * (1.0 - DEPTH_TOLERANCE) <= waves.depth <= high * (1.0 + DEPTH_TOLERANCE):
+        return
+    if math.tanh(float(np.min(waves.wave_number)) * min(low, waves.depth)) > DEEP:
+        return
+    bed = f"{high:.4g} m deep" if high - low <= DEPTH_TOLERANCE * high else f"{low:.4g} to {high:.4g} m deep"
+    raise InputError(
+        f"depth = {waves.depth:g} over water {bed}", allowed="a depth that is found under the waves",
+        fix=f"depth = {high:.4g}", problem="The waves are those of another depth than the water under them has.",
+    )  # fmt: skip
+
+
+def depth_under(zone: Any, grid: Grid, depth: np.ndarray) -> np.ndarray:
+    """Return the depths of still water, m, in a zone; `zone` has a side and a width."""
+    inside = from_side(zone.side, grid.x, grid.y) <= zone.width
+    return depth[:, inside] if across_x(zone.side) else depth[inside]
+
+
+def _check_lengths(waves: RegularWave, grid: Grid, periodic: tuple[bool, bool]) -> None:
+    """Reject a wave of which the basin does not hold an integer number along periodic x and y."""
+    extents = (grid.nx * grid.dx, math.cos(waves.direction)), (grid.ny * grid.dy, math.sin(waves.direction))
+    for name, repeats, (extent, component) in zip("xy", periodic, extents, strict=True):
+        count = abs(component) * extent / waves.length
+        if repeats and abs(count - round(count)) > PERIODS_TOLERANCE:
+            raise InputError(
+                f"{count:.4g} wave lengths of {waves.length:.4g} m in the {extent:g} m of the basin along {name}",
+                allowed="an integer number of them",
+                fix=f"length = {waves.length * count / max(1, round(count)):.6g}, or walls",
+                problem=f"The wave does not repeat over the basin, which is periodic along {name}.",
+            )
+
+
+def _components(waves: LinearWaves | RegularWave) -> tuple[np.ndarray, np.ndarray]:
+    """Return the direction, rad, of each component and its fraction of the variance."""
+    if isinstance(waves, RegularWave):
+        return np.array([waves.direction]), np.ones(1)
+    return waves.direction, waves.amplitude**2 / np.sum(waves.amplitude**2)
+
+
+def _inward(side: str, waves: LinearWaves | RegularWave) -> float:
+    """Return the fraction of the variance that travels away from a side."""
+    direction, variance = _components(waves)
+    (x, y), tiny = INWARD[side], 1e-6
+    return float(variance[x * np.cos(direction) + y * np.sin(direction) > tiny].sum())
+
+
+def _mean_direction(waves: LinearWaves | RegularWave) -> float:
+    """Return the mean direction, rad, weighted by the variance."""
+    direction, variance = _components(waves)
+    return float(np.angle(np.sum(variance * np.exp(1j * direction))))
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Return whether two waves have the same surface."""
+    if one is None or one is other:
+        return one is other
+    x, t = np.linspace(0.0, 7.3, 9), np.linspace(0.0, 3.1, 9)
+    first, second = (np.asarray(waves.elevation(x, 0.7 * x, t)) for waves in (one, other))
+    return bool(np.allclose(first, second, rtol=0.0, atol=1e-6 * max(float(np.abs(second).max()), 1e-12)))

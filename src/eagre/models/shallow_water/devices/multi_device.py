@@ -1,0 +1,290 @@
+"""Multi-device engine of the explicit model: row slabs, one per device.
+
+See docs/development/decisions/0037-explicit-rows-over-several-devices.md.
+
+In each stage every device updates its rows, exchanges two halo rows with each neighbour and the maximum rates with all
+devices, and runs the boundary pass, whose tail updates the clock. All devices wait for each other once per stage, at
+the barrier. All devices evaluate the same clock with the same rates: times, time steps and rejected steps are the same
+everywhere.
+
+One wait per stage is sufficient. After the barrier of stage k a device reads the rows and rates that stage k wrote on
+another device. These are not overwritten before stage k + 2, which follows the barrier of stage k + 1: the stages write
+alternately to two arrays (the second stage of RK2 never writes to the array of the first) and to two rate buffers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device, check_precision
+from eagre.backend.exchange import LocalTransport, Message
+from eagre.backend.group import BARRIER, Group, Stage, in_sequence
+from eagre.boundaries.ghosts import LAYERS, segment_table
+from eagre.boundaries.subdomain import global_face_numbers, join_sums
+from eagre.decomposition import bands, check_memory_of_each, check_thickness, equal_parts
+from eagre.errors import InputError
+from eagre.kernels.water_sums import named_sums
+from eagre.models.shallow_water.devices.subdomain import Rates, Subdomain, SubdomainStreaming, subdomain_setup
+from eagre.models.shallow_water.engine import Engine
+from eagre.models.shallow_water.sampling.water_balance import Balance, CrossSectionVolumes
+from eagre.models.shallow_water.setup import Setup
+from eagre.models.shallow_water.stages import row_streaming_tiles
+from eagre.models.shallow_water.step_batches import BatchStepping
+from eagre.stepping import clock as ck
+from eagre.stepping.maps import join_maps
+from eagre.stepping.recording import Extra, SampleBuffer
+
+MIN_ROWS = 4  # minimum rows of a slab
+
+
+class MultiDeviceEngine(BatchStepping):
+    """Engine of one run on several devices; results for the model are assembled on the host."""
+
+    def __init__(self, setup: Setup, group: Group, precision: str) -> None:
+        self.setup, self.device, self.precision = setup, group, precision
+        self.real = check_precision(precision)
+        grid, count = setup.grid, len(group.devices)
+        _check_options(setup, count)
+        check_thickness(group, grid.ny, MIN_ROWS, "rows", f"{MIN_ROWS} rows or more each")
+        heights = equal_parts(grid.ny, count)
+        halo, periodic = (LAYERS, 0), (setup.periodic[1], False)
+        self.decomposition = bands(
+            grid.ny, grid.nx, heights, halo=halo, leading=(LAYERS, LAYERS), periodic=periodic, padded=False
+        )
+        array_count = setup.array_count + setup.terms.record_maps(group.kind)
+        row_bytes = array_count * (grid.nx + 5) * np.dtype(self.real).itemsize
+        check_memory_of_each(group, [(rows + 5) * row_bytes for rows in heights])
+        max_rows = group.parameters("cpu.shallow-water").rows
+        on_cpu = group.kind == "cpu"
+        counts = [len(row_streaming_tiles.tiles_of(rows, grid.nx, max_rows)[0]) if on_cpu else 1 for rows in heights]
+        self.rates = [Rates(counts, rank) for rank in range(count)]
+        corners, self.subdomains = setup.padded_bed(), []
+        for rank, device in enumerate(group.devices):
+            first, last = self.decomposition.owned(rank)[0]
+            local_setup = subdomain_setup(setup, first, last, corners)
+            self.subdomains.append(Subdomain(local_setup, device, precision, first, self.rates[rank]))
+            self.subdomains[-1].global_faces = global_face_numbers(setup.faced, grid, first, last)
+        self._balance = Balance(setup.faced, segment_table(setup.faced, grid)[0], grid, setup.terms, group.devices[0])
+        self._lines = CrossSectionVolumes(setup.cross_sections, group.devices[0])
+        self.shape, self.parameters = (3, grid.ny + 2 * LAYERS, grid.nx + 2 * LAYERS), self.subdomains[0].parameters
+        self.arrange()
+        self.reset_graphs()
+
+    # -- schedules ----------------------------------------------------------------------------------
+
+    def arrange(self) -> None:
+        """Combine the launches of the slabs, with barriers and halo exchanges between them."""
+        self.transport = transport = LocalTransport(self.device)
+        schedules = [subdomain.schedule for subdomain in self.subdomains]
+        for rank, schedule in enumerate(schedules):
+            transport.publish(rank, "rates", schedule.rates)
+        self.launch_cycle: list[Stage] = []
+        for k, stages in enumerate(zip(*(schedule.stages for schedule in schedules), strict=True)):
+            exchange = self._exchange(f"stage{k}", [stage.out for stage in stages], self._rates_after(k % 2))
+            boundary_stage = in_sequence(exchange, [stage.boundary for stage in stages])
+            self.launch_cycle += [[stage.interior for stage in stages], BARRIER, boundary_stage]
+        self.begin = [[subdomain.begin for subdomain in self.subdomains]]
+        self.state_check = [[subdomain.state_check for subdomain in self.subdomains]]
+        self._fill: list[list[Stage]] = []
+        for k in range(len(self.subdomains[0].q)):
+            exchange = self._exchange(f"q{k}", [subdomain.q[k] for subdomain in self.subdomains], [])
+            self._fill.append([BARRIER, in_sequence(exchange, [schedule.ghosts[k] for schedule in schedules])])
+        self.steps_per_cycle, self.divisions = schedules[0].steps_per_cycle, schedules[0].divisions
+        self.launches_per_cycle = len(schedules[0].launches) + len(schedules[0].stages)
+
+    def _exchange(self, name: str, arrays: Sequence[Any], more: Sequence[Message]) -> Stage:
+        """Return the exchange of two halo rows of a state, and of additional messages."""
+        for rank, array in enumerate(arrays):
+            self.transport.publish(rank, name, array)
+        return self.transport.exchange([*self.decomposition.messages({name: "centre"}), *more])
+
+    def _rates_after(self, slot: int) -> list[Message]:
+        """Return the messages that collect the rates of a stage everywhere and clear the buffer of the next stage."""
+        messages = []
+        for target, here in enumerate(self.rates):
+            for source, there in enumerate(self.rates):
+                messages.append(Message("rates", source, target, (there.local[slot],), (here.of[source],)))
+            messages.append(Message("rates", target, target, (here.zeros,), (here.local[1 - slot],)))
+        return messages
+
+    @property
+    def schedule(self) -> SubdomainStreaming:
+        """Schedule of every slab."""
+        return self.subdomains[0].schedule
+
+    # -- the clock ----------------------------------------------------------------------------------
+
+    def send_request(self, until: float, steps: int) -> None:
+        """Set the step request of all slabs; see `Engine.send_request`."""
+        for subdomain in self.subdomains:
+            subdomain.send_request(until, steps)
+
+    def read_result(self) -> None:
+        """Read the step results of all slabs; see `Engine.read_result`."""
+        for subdomain in self.subdomains:
+            subdomain.read_result()
+
+    def leave_unread(self) -> None:
+        """Mark the clocks as unread; see `Engine.leave_unread`."""
+        for subdomain in self.subdomains:
+            subdomain.leave_unread()
+
+    @property
+    def seen(self) -> np.ndarray:
+        """Clock as the host last read it; the same on all devices."""
+        return self.subdomains[0].seen
+
+    @property
+    def current(self) -> int:
+        """Index of the buffer with the present state."""
+        return self.subdomains[0].current
+
+    @property
+    def failure(self) -> int:
+        """Failure code; see `Engine.failure`."""
+        return max(subdomain.failure for subdomain in self.subdomains)
+
+    def read_clock(self) -> np.ndarray:
+        """Return a host copy of the clock."""
+        return self.subdomains[0].read_clock()
+
+    def write_clock(self, values: np.ndarray) -> None:
+        """Set all clocks."""
+        for subdomain in self.subdomains:
+            subdomain.write_clock(values)
+
+    def sample_buffers(self, j: np.ndarray, i: np.ndarray) -> tuple[list[SampleBuffer], list[np.ndarray]]:
+        """Return one ring buffer per slab for in-run sampling; see `Engine.sample_buffers`."""
+        columns = [np.flatnonzero((j >= subdomain.first) & (j < subdomain.last)) for subdomain in self.subdomains]
+        buffers = [
+            subdomain.sample_buffers(j[index] - subdomain.first, i[index])[0][0]
+            for subdomain, index in zip(self.subdomains, columns, strict=True)
+        ]
+        extras = (subdomain.extra for subdomain in self.subdomains)
+        self.extra = Extra(*([list(stage)] for stage in zip(*extras, strict=True)))
+        return buffers, columns
+
+    # -- state --------------------------------------------------------------------------------------
+
+    def set_state(self, eta: np.ndarray, hu: np.ndarray, hv: np.ndarray, time: float) -> None:
+        """Set the interior state and the time; see `Engine.set_state`."""
+        for subdomain in self.subdomains:
+            rows = slice(subdomain.first, subdomain.last)
+            subdomain.set_state(eta[rows], hu[rows], hv[rows], time)
+        self._balance.resume_settled({}, self.setup.terms)
+        for fill in self._fill:
+            self.device.run(fill)
+        self.device.synchronize()
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return the state of the whole domain, which any number of devices can restore."""
+        self.device.synchronize()
+        each = [subdomain.device.host(subdomain.q[subdomain.current]) for subdomain in self.subdomains]
+        inner = [q[:, LAYERS:-LAYERS] for q in each]
+        q = np.concatenate([each[0][:, :LAYERS], *inner, each[-1][:, -LAYERS:]], axis=1)
+        return {"q": q, **self.small_state(), **self.maps_state()}
+
+    def maps_state(self) -> dict[str, np.ndarray]:
+        """Return the maps of the whole domain; see `Engine.maps_state`."""
+        return join_maps([subdomain.maps_state() for subdomain in self.subdomains])
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Restore a state from any number of devices, with its ghosts unless the boundary conditions have changed."""
+        budget = state["book"] if self._balance.goes_on(state) else None
+        for subdomain in self.subdomains:
+            subdomain.restore(
+                subdomain.local_state(state, budget) | self._lines.subset_of_state(state, subdomain.lines)
+            )
+        self._balance.resume_settled(state if budget is not None else {}, self.setup.terms)
+        if not np.array_equal(state.get("edges", np.zeros(0)), self.setup.sides_at(self.seen[ck.T])):
+            self.device.run(self._fill[self.current])
+        self.device.synchronize()
+
+    def next_records(self, time: float) -> None:
+        """Load the next records of time-varying fields; see `Engine.next_records`."""
+        self.balance.settle(time, self.setup.terms)
+        for subdomain in self.subdomains:
+            subdomain.next_records(time)
+
+    @property
+    def balance(self) -> Balance:
+        """Present water balance of the whole domain."""
+        self.device.synchronize()
+        rows = np.zeros(self._balance.budget.shape)
+        # Slabs with a time-varying balance are the last.
+        for subdomain in sorted(self.subdomains, key=lambda subdomain: subdomain.balance.varies):
+            join_sums(rows, subdomain.global_faces, subdomain.device.host(subdomain.balance.budget))
+        self._balance.device.fill(self._balance.budget, rows)
+        return self._balance
+
+    @property
+    def lines(self) -> CrossSectionVolumes:
+        """Present volumes through the cross-sections of the whole domain."""
+        self.device.synchronize()
+        self._lines.join([subdomain.lines for subdomain in self.subdomains])
+        return self._lines
+
+    # -- state checks -------------------------------------------------------------------------------
+
+    def sums(self) -> dict[str, float]:
+        """Return sums and extremes over the domain; see `Engine.sums`."""
+        self.device.synchronize()
+        rows = np.concatenate([subdomain.row_sums() for subdomain in self.subdomains])
+        return self.setup.datum.over_zero(named_sums(rows, self.setup.grid), self.setup.gravity)
+
+    def bad_cell(self) -> tuple[int, int] | None:
+        """Return (j, i) of the first cell that is not finite, or None."""
+        self.device.synchronize()
+        for subdomain in self.subdomains:
+            if (cell := subdomain.bad_cell()) is not None:
+                return cell[0] + subdomain.first, cell[1]
+        return None
+
+    def fastest_cell(self) -> tuple[int, int]:
+        """Return (j, i) of the maximum speed."""
+        speed = np.hypot(*self.derived()[4:])
+        return divmod(int(np.argmax(speed)), speed.shape[1])
+
+    def cell_values(self, j: np.ndarray, i: np.ndarray) -> np.ndarray:
+        """Return the values in cells (j, i); see `Engine.cell_values`."""
+        self.device.synchronize()
+        values = np.zeros((7, j.size), self.real)
+        for subdomain in self.subdomains:
+            here = (j >= subdomain.first) & (j < subdomain.last)
+            if here.any():
+                values[:, here] = subdomain.cell_values(j[here] - subdomain.first, i[here])
+        return values
+
+    def derived(self) -> np.ndarray:
+        """Return the fields of the whole domain; see `Engine.derived`."""
+        self.device.synchronize()
+        return np.concatenate([subdomain.derived() for subdomain in self.subdomains], axis=1)
+
+
+def engine_for(setup: Setup, device: Device | Group, precision: str) -> Engine | MultiDeviceEngine:
+    """Return the engine of a run on one device or on several devices."""
+    if isinstance(device, Group):
+        return MultiDeviceEngine(setup, device, precision)
+    return Engine(setup, device, precision)
+
+
+def _check_options(setup: Setup, count: int) -> None:
+    """Raise `InputError` for options that are not supported on several devices."""
+    if setup.kernels == "reference":
+        raise InputError(
+            f'kernels = "reference" on {count} devices', allowed="one device", fix='device = "cpu"',
+            problem="The reference kernels run on one device only.",
+        )  # fmt: skip
+    if setup.scheme not in ("rk2", "euler"):
+        raise InputError(
+            f'scheme = "{setup.scheme}" on {count} devices', allowed='one device, or scheme = "rk2" or "euler"',
+            fix='scheme = "rk2"', problem="This scheme runs on one device only.",
+        )  # fmt: skip
+    if setup.walls is not None:
+        raise InputError(
+            f"internal walls on {count} devices", allowed="one device", fix='device = "cpu"',
+            problem="Internal walls are supported on one device only.",
+        )  # fmt: skip

@@ -1,0 +1,289 @@
+"""Stage of a sweep along x or y on a GPU, for the split schemes (compare `march_cuda`).
+
+Along x the lanes of a warp have neighbouring columns. Along y each lane has an independent column. Either kernel moves
+7 values per cell, 10 in a second stage.
+"""
+
+import numpy as np
+
+from eagre.backend.compilation.cells import cell, cuda, entry, grid_dependency_wait, launch_dependents, real
+from eagre.backend.cuda.warp import anywhere, from_lane_above, raise_maximum
+from eagre.backend.device import Device
+from eagre.boundaries.edges import NORTH, SOUTH
+from eagre.kernels.bits import to_bits
+from eagre.kernels.elevation import noise_of
+from eagre.kernels.roots import larger, smaller
+from eagre.models.shallow_water.kernels import (
+    LEAVES,
+    PART,
+    SECOND,
+    TAKES_UP,
+    fully_wet,
+    seed_of_part,
+    updated,
+    updated_in_sweep,
+    with_terms,
+    with_terms_of_sweep,
+)
+from eagre.models.shallow_water.stages.row_streaming_cuda import (
+    ROWS,
+    STRIP,
+    WIDTH,
+    any_flux_x,
+    any_flux_y,
+    covered_flux_x,
+    covered_flux_y,
+    prefetch_friction,
+)
+from eagre.models.shallow_water.stages.row_streaming_lanes import (
+    PARTS,
+    Flux,
+    Row,
+    State,
+    load_corners,
+    load_state,
+    make_row,
+    openness,
+    uncovered,
+    walls_of,
+)
+from eagre.stepping.clock import DT, open_gate
+from eagre.stepping.substeps import stage_of
+from eagre.terms.compose import TERM_FACTORS, TERMS
+
+
+@cell
+def nothing():
+    """Return a dry row."""
+    zero = real(0.0)
+    return Row(zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero)
+
+
+@cell
+def new_state(row, m, t, u_m, u_t, m_n, t_n, eta_n, r_h, r_m, r_t, g_n2, across, forcing, j, i, seed, p, dt):
+    """Return eta and the normal and tangential momenta of the cell of a row, interior (j, i), after the stage.
+
+    A stage that only stores its tendencies returns the tendencies.
+    """
+    if PART == LEAVES:
+        return r_h, r_m, r_t
+    if TERMS:
+        r_h, r_m = with_terms_of_sweep(r_h, r_m, row.h, m, t, across, forcing, j, i)
+    noise = noise_of(seed, j, i)
+    return updated_in_sweep(
+        row.eta, m, t, eta_n, m_n, t_n, row.h, u_m, u_t, r_h, r_m, r_t, g_n2, noise, SECOND, p, dt
+    )  # fmt: skip
+
+
+@cell
+def whole_state(row, state_n, r_h, r_u, r_v, g_n2, forcing, j, i, seed, p, dt):
+    """Return eta, hu, hv of the cell of a row, interior (j, i), after a stage of both directions."""
+    if TERMS:
+        r_h, r_u, r_v = with_terms(r_h, r_u, r_v, row.h, row.hu, row.hv, forcing, j, i)
+    return updated(
+        row.eta, row.hu, row.hv, state_n.eta, state_n.hu, state_n.hv, row.h, row.u, row.v, r_h, r_u, r_v,
+        g_n2, noise_of(seed, j, i), p, dt,
+    )  # fmt: skip
+
+
+@cell
+def left_along_x(left, j, i):
+    """Return the tendencies stored by the kernel along x if this kernel adds them."""
+    if PART == TAKES_UP:
+        return load_state(left, j, i)
+    zero = real(0.0)
+    return State(zero, zero, zero)
+
+
+@cell
+def before_of(old, row, j, i):
+    """Return the state before the sweep: the state of the row in a first stage."""
+    if SECOND and PART != LEAVES:
+        return load_state(old, j, i)
+    return State(row.eta, row.hu, row.hv)
+
+
+@cell
+def store_x(out, g_n2, forcing, open_west, j, i, row, state_n, x, rise, store, faced, seed, p, dt):
+    """Write the cell of interior row j after a stage along x; return the maximum rate; x : `Flux` at the west face."""
+    mass, gh = x.mass * open_west, p.g * row.h
+    r_h = p.over_dx * (mass - from_lane_above(mass, 1))
+    r_u = p.over_dx * (x.high - from_lane_above(x.low, 1) - gh * rise)
+    r_v = p.over_dx * (x.tangential - from_lane_above(x.tangential, 1))
+    if store:
+        out[0, j + 2, i], out[1, j + 2, i], out[2, j + 2, i] = new_state(
+            row, row.hu, row.hv, row.u, row.v, state_n.hu, state_n.hv, state_n.eta, r_h, r_u, r_v,
+            g_n2, 1, forcing, j, i - 2, seed, p, dt,
+        )  # fmt: skip
+    return x.speed * p.over_dx if faced else real(0.0)
+
+
+@entry
+def sweep_x_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock, phase):
+    """Compute one stage along x from q into out.
+
+    One warp per block, grid over tiles of 28 columns and ROWS rows.
+    """
+    lane = np.uint32(cuda.threadIdx.x)
+    ny, nx = np.uint32(q.shape[1] - 4), np.uint32(q.shape[2] - 4)
+    launch_dependents()
+    grid_dependency_wait()
+    column = np.uint32(np.uint32(cuda.blockIdx.x) * STRIP + lane)
+    i, j0 = min(column, np.uint32(nx + 3)), np.uint32(cuda.blockIdx.y * ROWS)
+    end = min(np.uint32(j0 + ROWS), ny)
+    store = lane >= 2 and lane < 30 and column < nx + 2
+    faced = lane >= 2 and lane < 31 and column < nx + 3
+    state = load_state(q, j0 + 2, i)
+    if not open_gate(clock, phase):
+        return
+    dt, seed = real(clock[DT]), seed_of_part(clock, stage_of(phase), SECOND, p)
+    forcing = (terms, TERM_FACTORS(terms, 0))
+    south, north = load_corners(bed, j0 + 2, i), load_corners(bed, j0 + 3, i)
+    walls, fastest = walls_of(edges, i, j0, ny, nx), real(0.0)
+    for k in range(end - j0):
+        j = np.uint32(j0 + k)
+        next_corners = load_corners(bed, j + 4, i)
+        row = make_row(state, south, north, nothing(), p)
+        state_n, g_n2 = before_of(old, row, j + 2, i), prefetch_friction(manning, j, i, p)
+        state = load_state(q, j + 3, i)
+        if PARTS:
+            walls = walls_of(edges, i, j, ny, nx)
+        # Each branch contains the complete code of a row: the compiler schedules instructions only within a branch.
+        if uncovered(row.w, row.w, row.w, south, north, p):
+            x, rise = any_flux_x(row, south, north, p)
+            rate = store_x(out, g_n2, forcing, walls.west, j, i, row, state_n, x, rise, store, faced, seed, p, dt)
+        else:
+            x, rise = covered_flux_x(row, south, north, p)
+            rate = store_x(out, g_n2, forcing, walls.west, j, i, row, state_n, x, rise, store, faced, seed, p, dt)
+        fastest, south, north = larger(fastest, rate), north, next_corners
+    raise_maximum(rates, to_bits(fastest))
+
+
+@cell
+def uncovered_y(below, w, above, south, north, p):
+    """Return whether a face in y of a row can be dry.
+
+    Lanes do not read their neighbours (see `march_lanes.uncovered`).
+    """
+    low = smaller(w, smaller(below, above))
+    high = larger(larger(south.west, south.east), larger(north.west, north.east))
+    return anywhere(not fully_wet(low - high, w, p))
+
+
+@cell
+def store_y(out, g_n2, forcing, j, i, row, state_n, more, south, north, rise, store, seed, p, dt):
+    """Write the cell of interior row j after a stage along y; return the rate.
+
+    south, north : `Flux`; more : tendencies along x to add.
+    """
+    gh = p.g * row.h
+    r_h = p.over_dy * (south.mass - north.mass)
+    r_v = p.over_dy * (south.high - north.low - gh * rise)
+    r_u = p.over_dy * (south.tangential - north.tangential)
+    if store and PART == TAKES_UP:
+        r_h, r_u, r_v = r_h + more.eta, r_u + more.hu, r_v + more.hv
+        out[0, j + 2, i], out[1, j + 2, i], out[2, j + 2, i] = whole_state(
+            row, state_n, r_h, r_u, r_v, g_n2, forcing, j, i - 2, seed, p, dt
+        )
+        return north.speed * p.over_dy
+    if store:
+        out[0, j + 2, i], out[2, j + 2, i], out[1, j + 2, i] = new_state(
+            row, row.hv, row.hu, row.v, row.u, state_n.hv, state_n.hu, state_n.eta, r_h, r_v, r_u,
+            g_n2, 2, forcing, j, i - 2, seed, p, dt,
+        )  # fmt: skip
+        return north.speed * p.over_dy
+    return real(0.0)
+
+
+@cell
+def with_mass(flux, mass):
+    """Return a flux with another mass flux."""
+    return Flux(mass, flux.low, flux.high, flux.tangential, flux.speed)
+
+
+@cell
+def update_row_y(
+    q, old, out, left, bed, manning, forcing, open_north, j, i, row, above, top_state, south, north, next_north,
+    top_corners, flux, face, rise, shore, store, seed, p, dt,
+):  # fmt: skip
+    """Update interior row j and move one row north; for arguments and results see `march_cuda.update_row`."""
+    ny = np.uint32(q.shape[1] - 4)
+    state_n, g_n2 = before_of(old, row, j + 2, i), prefetch_friction(manning, j, i, p)
+    more = left_along_x(left, j + 2, i)
+    ahead_j = min(np.uint32(j + 5), np.uint32(ny + 3))
+    prefetched, prefetched_corners = load_state(q, ahead_j, i), load_corners(bed, ahead_j + 1, i)
+    top = make_row(top_state, next_north, top_corners, above, p)
+    shore_above = uncovered_y(row.w, above.w, top.w, north, next_north, p)
+    passes = open_north if j + 1 == ny else real(1.0)
+    if shore or shore_above:
+        y, next_face, next_rise = any_flux_y(row, above, top, south, north, next_north, p)
+        y = with_mass(y, y.mass * passes)
+        rate = store_y(out, g_n2, forcing, j, i, row, state_n, more, flux, y, rise, store, seed, p, dt)
+    else:
+        y, next_face, next_rise = covered_flux_y(row, above, top, north, next_north, face, p)
+        y = with_mass(y, y.mass * passes)
+        rate = store_y(out, g_n2, forcing, j, i, row, state_n, more, flux, y, rise, store, seed, p, dt)
+    return top, prefetched, prefetched_corners, y, next_face, next_rise, shore_above, rate
+
+
+@entry
+def sweep_y_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock, phase):
+    """Compute one stage along y from q into out; one warp per block, grid over tiles of 32 columns and ROWS rows.
+
+    The loop computes two rows per iteration (see `march_cuda`); ROWS is even.
+    """
+    ny, nx = np.uint32(q.shape[1] - 4), np.uint32(q.shape[2] - 4)
+    launch_dependents()
+    grid_dependency_wait()
+    column = np.uint32(np.uint32(cuda.blockIdx.x) * WIDTH + np.uint32(cuda.threadIdx.x))
+    interior_column = min(column, np.uint32(nx - 1))
+    i, j0, inside = np.uint32(interior_column + 2), np.uint32(cuda.blockIdx.y * ROWS), column < nx
+    end = min(np.uint32(j0 + ROWS), ny)
+    state_0 = load_state(q, j0, i)
+    state_1 = load_state(q, j0 + 1, i)
+    state_2 = load_state(q, j0 + 2, i)
+    state_3 = load_state(q, j0 + 3, i)
+    top_state = load_state(q, j0 + 4, i)
+    if not open_gate(clock, phase):
+        return
+    dt, seed = real(clock[DT]), seed_of_part(clock, stage_of(phase), SECOND, p)
+    forcing = (terms, TERM_FACTORS(terms, 0))
+    corners_0, corners_1 = load_corners(bed, j0, i), load_corners(bed, j0 + 1, i)
+    south, north = load_corners(bed, j0 + 2, i), load_corners(bed, j0 + 3, i)
+    next_north, top_corners = load_corners(bed, j0 + 4, i), load_corners(bed, j0 + 5, i)
+    row_0 = make_row(state_0, corners_0, corners_1, nothing(), p)
+    row_1 = make_row(state_1, corners_1, south, row_0, p)
+    row = make_row(state_2, south, north, row_1, p)
+    above = make_row(state_3, north, next_north, row, p)
+    flux, face, rise = any_flux_y(row_1, row, above, corners_1, south, north, p)
+    fastest = flux.speed * p.over_dy if inside else real(0.0)
+    open_north = openness(edges, NORTH, interior_column)
+    if j0 == 0:
+        flux = with_mass(flux, flux.mass * openness(edges, SOUTH, interior_column))
+    shore = uncovered_y(row_1.w, row.w, above.w, south, north, p)
+    j = j0
+    while j < end:
+        more = j + 1 < end
+        top, state_5, corners_6, flux, face, rise, shore, rate = update_row_y(
+            q, old, out, left, bed, manning, forcing, open_north, j, i, row, above, top_state,
+            south, north, next_north, top_corners, flux, face, rise, shore, inside, seed, p, dt,
+        )  # fmt: skip
+        fastest = larger(fastest, rate)
+        next_top, state_6, corners_7, flux, face, rise, shore, rate = update_row_y(
+            q, old, out, left, bed, manning, forcing, open_north, j + 1, i, above, top, state_5,
+            north, next_north, top_corners, corners_6, flux, face, rise, shore, inside and more, seed, p, dt,
+        )  # fmt: skip
+        fastest = larger(fastest, rate)
+        row, above, top_state = top, next_top, state_6
+        south, north, next_north, top_corners = next_north, top_corners, corners_6, corners_7
+        j = np.uint32(j + 2)
+    raise_maximum(rates, to_bits(fastest))
+
+
+def shape_of(device: Device, ny: int, nx: int, across: int) -> tuple[tuple[int, int], tuple[int, int], int]:
+    """Return grid, block and rows per warp for a stage along x (1) or y (2); more rows where the warps fill the GPU."""
+    tile_columns, tuning = -(-nx // (STRIP if across == 1 else WIDTH)), device.parameters("shallow-water.sweeps")
+    rows, full = tuning.longest, device.properties.multiprocessors * tuning.full
+    while rows > tuning.shortest and tile_columns * (-(-ny // rows)) < full:
+        rows //= 2
+    return (tile_columns, -(-ny // rows)), (WIDTH, 1), rows

@@ -1,0 +1,189 @@
+"""Schedules of the schemes that compute x and y separately: sweeps (`step.ds1`, `step.ds2`) and "srk2".
+
+SSP-RK2 makes the first step of a run with sweeps, because the limits of the sweeps are not known yet. It also makes the
+steps of "srk2" and "ds2" on a list of active tiles, while few cells are wet.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device, Launch
+from eagre.models.shallow_water.active_tiles import ActiveTiles
+from eagre.models.shallow_water.kernels import LEAVES, TAKES_UP
+from eagre.models.shallow_water.sampling import diagnostics
+from eagre.models.shallow_water.schedules import Reference, RowStreaming, Tiles, boundary_pass
+from eagre.models.shallow_water.setup import Setup
+from eagre.models.shallow_water.stages import reference, sweep_cpu, sweep_cuda
+from eagre.models.shallow_water.step import SPLIT_SCHEMES, rk2
+from eagre.stepping import clock as ck
+from eagre.stepping.substeps import after_stage
+
+GATED = {"SPLIT": ck.DOUBLE}  # the only scheme option of the stages, so that their kernels are shared
+
+
+class SweepSteps(RowStreaming):
+    """Base class of the split schedules; subclasses define the stages."""
+
+    name, blends = "reference", False
+
+    def _steps(self, listed: bool) -> list[Launch]:
+        """Return the launches of two steps, or double steps, from either buffer to the other."""
+        engine, self._listed = self.engine, listed
+        if listed:
+            return self._listed_steps()
+        split = engine.setup.split
+        self.switches = {"SPLIT": split}
+        self.steps_per_cycle = 2 * (2 if split == ck.DOUBLE else 1)
+        self.first = rk2(self, ck.EITHER, engine.q[0], engine.q_stage, engine.q[0])
+        scheme = SPLIT_SCHEMES[engine.setup.scheme]
+        buffers = ((0, engine.q[0], engine.q[1]), (1, engine.q[1], engine.q[0]))
+        return [one for phase, q, out in buffers for one in scheme(self, phase, q, engine.q_stage, engine.q_work, out)]
+
+    def _listed_steps(self) -> list[Launch]:
+        """Return the launches of two SSP-RK2 steps on the active tiles; on a CPU both advance the first buffer."""
+        engine = self.engine
+        phases = ((ck.EITHER, 0, 0),) * 2 if engine.device.kind == "cpu" else ((0, 0, 1), (1, 1, 0))
+        return [one for phase, k, n in phases for one in rk2(self, phase, engine.q[k], engine.q_stage, engine.q[n])]
+
+    def _active_tiles(self) -> ActiveTiles | None:
+        return super()._active_tiles() if self.engine.setup.scheme == "ds2" else None
+
+    def sweep(self, phase: int, q: Any, old: Any, out: Any) -> list[Launch]:
+        """See `step.Sweeps`."""
+        raise NotImplementedError
+
+    def after_sweep(self, phase: int, q: Any) -> list[Launch]:
+        """See `step.Sweeps`."""
+        return boundary_pass(self.engine, q, phase, TAIL=after_stage, **self.switches)
+
+    def maps_of_sweeps(self, phase: int) -> list[Launch]:
+        """See `step.Sweeps`."""
+        engine, averages = self.engine, self.engine.averages.present()
+        launches = [diagnostics.take(engine, phase, **self.switches)] if engine.setup.maps is not None else []
+        return [*launches, *averages]
+
+    def balance_of_sweep(self, phase: int, q: Any, q_stage: Any) -> list[Launch]:
+        """See `step.Sweeps`."""
+        two_stages = self.engine.setup.split == ck.DOUBLE
+        return self._balance_launches(q, q_stage, phase, TWO_STAGES=two_stages, **self.switches)
+
+
+class PlainSweeps(SweepSteps, Reference):
+    """Sweeps with reference kernels, one point function per stage."""
+
+    def sweep(self, phase: int, q: Any, old: Any, out: Any) -> list[Launch]:
+        """See `step.Sweeps`."""
+        engine = self.engine
+        program = engine.device.loop(reference.sweep, engine.precision, {**engine.switches, **self.switches})
+        fields = (q, old, out, engine.bed, engine.manning, engine.terms, engine.edges, engine.walls)
+        arguments = (*fields, self.rates, engine.parameters, engine.clock, phase)
+        return [engine.device.over(program, engine.setup.grid.shape, arguments)]
+
+
+class Sweeps(SweepSteps):
+    """Sweeps with row-streaming kernels (`sweep_cpu`, `sweep_cuda`)."""
+
+    name = "fast"
+
+    def _prepare(self) -> int:
+        count = super()._prepare()
+        if self.engine.device.kind == "cpu":
+            self._scratch = np.zeros((count, sweep_cpu.SWEEP_SCRATCH), self.engine.real)
+        return count
+
+    def sweep(self, phase: int, q: Any, old: Any, out: Any) -> list[Launch]:
+        """See `step.Sweeps`."""
+        make = self._sweep_cpu if self.engine.device.kind == "cpu" else self._sweep_cuda
+        stage, double = phase >> 2, self.engine.setup.split == ck.DOUBLE
+        across, second = (2 if 2 <= stage < 6 else 1, stage % 2 == 1) if double else (1 + stage, False)
+        return [make(phase, q, old, out, across, second)]
+
+    def _sweep_cpu(self, phase: int, q: Any, old: Any, out: Any, across: int, second: bool) -> Launch:
+        engine = self.engine
+        program = engine.device.program(sweep_cpu.sweep_cpu, engine.precision, {**engine.switches, **GATED})
+        fields = (q, old, out, q, engine.bed, engine.manning, engine.terms, engine.edges, self._scratch, self._tiles)
+        return Launch(program, (*fields, self.rates, engine.parameters, engine.clock, phase, across, second))
+
+    def _sweep_cuda(self, phase: int, q: Any, old: Any, out: Any, across: int, second: bool) -> Launch:
+        engine = self.engine
+        return along_cuda(engine, self.rates, phase, (q, old, out, q), across, SECOND=second, **GATED)
+
+
+def along_cuda(engine: Any, rates: Any, phase: int, fields: Any, across: int, **switches: Any) -> Launch:
+    """Return the launch of a kernel along x (1) or y (2) on a GPU; fields : q, old, out and the tendencies along x."""
+    grid, device = engine.setup.grid, engine.device
+    blocks, threads, rows = sweep_cuda.shape_of(device, grid.ny, grid.nx, across)
+    registers = device.parameters("shallow-water.sweeps").registers[engine.precision]["x" if across == 1 else "y"]
+    options = {"ROWS": rows, "PARTS": engine.setup.has_parts, "REGISTERS": registers, **switches}
+    entry = sweep_cuda.sweep_x_cuda if across == 1 else sweep_cuda.sweep_y_cuda
+    program = device.program(entry, engine.precision, {**engine.switches, **options})
+    arguments = (*fields, engine.bed, engine.manning[None], engine.terms, engine.edges)
+    early = grid.cells <= device.parameters("shallow-water.march").early_cells
+    return Launch(program, (*arguments, rates, engine.parameters, engine.clock, phase), blocks, threads, early=early)
+
+
+class ReferenceSplitStages(Reference):
+    """Stages of "srk2" with reference kernels: tendencies along x, then the rest."""
+
+    def stage(self, phase: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
+        """See `step.Stages`."""
+        engine = self.engine
+        left, work = engine.q_work, []
+        for role, target in ((LEAVES, left), (TAKES_UP, out)):
+            options = {**engine.switches, **switches, "PART": role}
+            program = engine.device.loop(reference.partial_stage, engine.precision, options)
+            fields = (q, old, target, left, engine.bed, engine.manning, engine.terms, engine.edges, engine.walls)
+            arguments = (*fields, self.rates, engine.parameters, engine.clock, phase)
+            work.append(engine.device.over(program, engine.setup.grid.shape, arguments))
+        return work
+
+
+class SplitStages(RowStreaming):
+    """Stages of "srk2" with row-streaming kernels."""
+
+    blends = False
+
+    @property
+    def takes_up(self) -> bool:
+        """False: a separate launch accumulates the maps."""
+        return False
+
+    def _prepare(self) -> int:
+        count = super()._prepare()
+        if self.engine.device.kind == "cpu":
+            self._scratch = np.zeros((count, sweep_cpu.SWEEP_SCRATCH), self.engine.real)
+        return count
+
+    def stage(self, phase: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
+        """See `step.Stages`; a step on the active tiles is a step of "rk2"."""
+        if self._listed:
+            return super().stage(phase, q, old, out, **switches)
+        engine, left = self.engine, self.engine.q_work
+        if engine.device.kind == "cuda":
+            return [
+                along_cuda(engine, self.rates, phase, (q, old, left, left), 1, PART=LEAVES, **switches),
+                along_cuda(engine, self.rates, phase, (q, old, out, left), 2, PART=TAKES_UP, **switches),
+            ]
+        work = []
+        for role, target in ((LEAVES, left), (TAKES_UP, out)):
+            program = engine.device.program(sweep_cpu.sweep_cpu, engine.precision, {**engine.switches, "PART": role})
+            fields = (q, old, target, left, engine.bed, engine.manning, engine.terms, engine.edges)
+            shared = (self._scratch, self._tiles, self.rates, engine.parameters, engine.clock, phase)
+            work.append(Launch(program, (*fields, *shared, role, switches["SECOND"])))
+        return work
+
+
+def schedule_for(setup: Setup, device: Device) -> type[RowStreaming] | type[Tiles]:
+    """Return the class of the fastest schedule for a run on its device, or the reference schedule."""
+    plain = setup.kernels == "reference" or setup.walls is not None
+    if setup.scheme == "srk2":
+        return ReferenceSplitStages if plain else SplitStages
+    if setup.split:
+        return PlainSweeps if plain else Sweeps
+    if plain:
+        return Reference
+    is_small = setup.cross_sections is None and setup.active_tiles != "on" and Tiles.serve(setup, device)
+    return Tiles if is_small else RowStreaming

@@ -1,0 +1,283 @@
+"""Multi-device engine of the ADI model: row slabs, one per device.
+
+See docs/development/decisions/0028-implicit-rows-over-several-devices.md.
+
+In each step every device computes the sweep along x and the sweep along y, then copies rows from its neighbours. The
+sweep along x of the next step continues with these rows. All devices wait at the barriers: a sweep along y overwrites
+rows that other devices copy, and the copied rows must be complete.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device, check_precision
+from eagre.backend.exchange import LocalTransport
+from eagre.backend.group import BARRIER, Group, Stage
+from eagre.boundaries.subdomain import join_sums, slab_sums
+from eagre.decomposition import bands, check_memory_of_each, check_thickness
+from eagre.kernels.water_sums import named_sums
+from eagre.models.shallow_water_adi.devices.subdomain import Subdomain, overlap_rows
+from eagre.models.shallow_water_adi.engine import Engine
+from eagre.models.shallow_water_adi.initial_state import stopped_at_walls
+from eagre.models.shallow_water_adi.memory_layout import PADDING, device_bytes, maps_of
+from eagre.models.shallow_water_adi.sampling.diagnostics import DEEPEST
+from eagre.models.shallow_water_adi.sampling.water_balance import Balance, CrossSectionVolumes
+from eagre.models.shallow_water_adi.setup import Setup
+from eagre.models.shallow_water_adi.sides import Side, sides_of
+from eagre.models.shallow_water_adi.step_graphs import first_bad, run, step_graphs_of, steps_of
+from eagre.models.shallow_water_adi.sweeps.launch_parameters import EPSILON
+from eagre.stepping.maps import join_maps, maps_of_rows
+
+LOCATIONS = {"z": "centre", "p": "face_x", "q": "face_y"}  # locations of the exchanged fields
+
+
+class DecomposedEngine:
+    """Engine of one run on several devices; results for the model are assembled on the host."""
+
+    def __init__(self, setup: Setup, group: Group, precision: str) -> None:
+        self.setup, self.device, self.precision = setup, group, precision
+        self.real = check_precision(precision)
+        self.sides: list[Side] = sides_of(setup.segments, setup.level)
+        overlap = overlap_rows(setup, precision, setup.deepest)
+        check_subdomains(setup, group, overlap)
+        self.transport = LocalTransport(group)
+        self._balance = Balance(setup.segments, setup.grid, setup.bed, setup.terms, group.devices[0])
+        self._lines = CrossSectionVolumes(setup.cross_sections, group.devices[0])
+        self._deepest = 0.0
+        self.batch, self.check_interval = (min(steps) for steps in zip(*map(steps_of, group.devices), strict=True))
+        self.step_graphs = step_graphs_of(self)
+        self._lay_out(overlap)
+
+    def _lay_out(self, overlap: int) -> None:
+        setup, devices, (ny, nx) = self.setup, self.device.devices, self.setup.grid.shape
+        self.overlap = overlap
+        self.step_graphs.clear()
+        heights = np.diff(np.arange(len(devices) + 1) * ny // len(devices)).tolist()
+        rows = bands(ny, nx, heights, halo=(overlap, 0), leading=(1, PADDING), overlap=True)
+        held = [high - low for low, high in (rows.held(rank)[0] for rank in range(rows.count))]
+        itemsize, forced = np.dtype(self.real).itemsize, maps_of(setup.terms, self.device.kind)
+        check_memory_of_each(self.device, [device_bytes(n, nx, itemsize, forced) for n in held])
+        self.decomposition = rows
+        self.subdomains = [Subdomain(setup, device, self.precision, rows, rank) for rank, device in enumerate(devices)]
+        self.engines = [band.engine for band in self.subdomains]
+
+    # -- steps --------------------------------------------------------------------------------------
+
+    def launches(self, parity: int, row: int) -> list[Stage]:
+        """Return the stages of a step; row : row of the series values of its first sweep."""
+        for rank, engine in enumerate(self.engines):
+            for name, array in zip(LOCATIONS, (engine.z[0], engine.p[1 - parity], engine.q[1 - parity]), strict=True):
+                self.transport.publish(rank, name, array)
+        along_x = [engine.along_x(parity, row) for engine in self.engines]
+        along_y = [engine.along_y(parity, row + 1) for engine in self.engines]
+        rows = self.transport.exchange(self.decomposition.messages(LOCATIONS))
+        return [along_x, BARRIER, along_y, BARRIER, rows]
+
+    def run(self, steps: int, start: float, steps_completed: int) -> None:
+        """Make steps of a batch; see `Engine.run`."""
+        run(self, steps, start, steps_completed)
+
+    def evaluate_series(self, start: float, steps_completed: int, count: int) -> None:
+        """Evaluate the series; see `Engine.evaluate_series`."""
+        for engine in self.engines:
+            engine.evaluate_series(start, steps_completed, count)
+
+    def set_time_step(self, dt: float) -> None:
+        """Set the time step `dt`, s."""
+        for engine in self.engines:
+            engine.set_time_step(dt)
+        self.step_graphs.clear()
+
+    def restagger(self, dt: float, time: float) -> None:
+        """Change the time step; see `Engine.restagger`."""
+        if dt != self.dt:
+            self.device.synchronize()
+            for engine in self.engines:
+                engine.restagger(dt, time)
+            self.step_graphs.clear()
+
+    def check_plan(self) -> None:
+        """Adapt the plan to deeper water.
+
+        The partitions of lines are coupled exactly, and the overlap of the slabs increases.
+        """
+        if self.lost() > 16.0 * EPSILON[self.precision]:
+            for engine in self.engines:
+                engine.replan(exact=True)
+            self.step_graphs.clear()
+        if overlap_rows(self.setup, self.precision, self._deepest, safe=False) > self.overlap:
+            self._widen(overlap_rows(self.setup, self.precision, self._deepest))
+
+    def _widen(self, overlap: int) -> None:
+        state, dt = {**self.state(), **self.maps_state(None)}, self.dt
+        self._lay_out(overlap)
+        self.set_time_step(dt)
+        self._take_up(state)
+        self.resume_maps(state, 0.0)
+
+    def lost(self) -> float:
+        """Return the maximum neglected coupling between partitions of a line on any device, relative; 0 on a CPU."""
+        return max(engine.lost() for engine in self.engines)
+
+    # -- interface for the model --------------------------------------------------------------------
+
+    @property
+    def dt(self) -> float:
+        """Time step, s."""
+        return self.engines[0].dt
+
+    @property
+    def parity(self) -> int:
+        """Index of the arrays with the newer fluxes."""
+        return self.engines[0].parity
+
+    @parity.setter
+    def parity(self, value: int) -> None:
+        for engine in self.engines:
+            engine.parity = value
+
+    @property
+    def method(self) -> str:
+        """Description of the solver of the lines."""
+        return f"{self.engines[0].method}; {len(self.subdomains)} row slabs with an overlap of {self.overlap} rows"
+
+    @property
+    def balance(self) -> Balance:
+        """Present water balance of the whole domain."""
+        self.device.synchronize()
+        sums = np.zeros(self._balance.sums.shape)
+        for subdomain in self.subdomains:
+            join_sums(sums, subdomain.face_numbers, subdomain.device.host(subdomain.engine.balance.sums))
+        self._balance.resume(sums)
+        return self._balance
+
+    @property
+    def lines(self) -> CrossSectionVolumes:
+        """Present volumes through the cross-sections of the whole domain."""
+        self.device.synchronize()
+        self._lines.join([engine.lines for engine in self.engines])
+        return self._lines
+
+    def next_records(self) -> None:
+        """Load the next records of time-varying fields; see `Engine.next_records`."""
+        self.balance.settle()
+        for engine in self.engines:
+            engine.next_records()
+        self._balance.weigh(self.setup.terms)
+
+    def load_records(self) -> None:
+        """Load the records in use; see `Engine.load_records`."""
+        for engine in self.engines:
+            engine.load_records()
+        self._balance.weigh(self.setup.terms)
+
+    def row_sums(self) -> np.ndarray:
+        """Return the row sums of all rows of the domain; see `Engine.row_sums`."""
+        self.device.synchronize()
+        rows = np.concatenate([subdomain.interior_row_sums() for subdomain in self.subdomains])
+        self._deepest = float(rows[:, DEEPEST].max())
+        return rows
+
+    def sums(self) -> dict[str, float]:
+        """Return sums and extremes over the domain; see `Engine.sums`."""
+        return named_sums(self.row_sums(), self.setup.grid)
+
+    def bad_cell(self) -> tuple[int, int] | None:
+        """Return the first cell that is not finite; see `Engine.bad_cell`."""
+        return first_bad(self.row_sums())
+
+    def sample(self, j: np.ndarray, i: np.ndarray) -> list[np.ndarray]:
+        """Return the values in cells (j, i); see `Engine.sample`."""
+        self.device.synchronize()
+        fields = [np.zeros(j.shape, self.real) for _ in range(11)]
+        for subdomain in self.subdomains:
+            here = (j >= subdomain.first) & (j < subdomain.last)
+            if here.any():
+                local_fields = subdomain.engine.sample(j[here] - subdomain.low, i[here])
+                for values, local_values in zip(fields, local_fields, strict=True):
+                    values[here] = local_values
+        return fields
+
+    def set_state(self, z: np.ndarray, p: np.ndarray, q_before: np.ndarray, q_after: np.ndarray) -> None:
+        """Set the fields; see `Engine.set_state`."""
+        scatter = self.decomposition.scatter
+        for rank, engine in enumerate(self.engines):
+            q = (scatter(values, rank, "face_y") for values in (q_before, q_after))
+            engine.set_state(scatter(z, rank), scatter(p, rank, "face_x"), *q)
+        self.device.synchronize()
+
+    def surface(self) -> np.ndarray:
+        """Return a host copy of z, (ny, nx)."""
+        self.device.synchronize()
+        return self._gathered([engine.z[0] for engine in self.engines], "centre")
+
+    def _gathered(self, arrays: list[Any], location: str) -> np.ndarray:
+        """Return a field of the whole domain from the arrays of the slabs."""
+        subsets = [
+            self.decomposition.owned_cells(rank, subdomain.device.host(array), location)
+            for rank, (subdomain, array) in enumerate(zip(self.subdomains, arrays, strict=True))
+        ]
+        return self.decomposition.gather(self.transport.collect(subsets), location)
+
+    def fluxes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return host copies of the fluxes; see `Engine.fluxes`."""
+        self.device.synchronize()
+        newer = self.parity
+        p = self._gathered([engine.p[newer] for engine in self.engines], "face_x")
+        q = [self._gathered([engine.q[k] for engine in self.engines], "face_y") for k in (0, 1)]
+        return p, q[1 - newer], q[newer]
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return the state, which one device can restore too, and the overlap of the slabs."""
+        p, q_before, q_after = self.fluxes()
+        fields = {"z": self.surface(), "p": p, "q_before": q_before, "q_after": q_after}
+        plans = [engine.plan_state().get("plan", np.zeros((0, 0))) for engine in self.engines]
+        state = {**fields, **self.balance.state(), **self.lines.state(), "rows_beside": np.array(self.overlap)}
+        return {**state, "plan": np.concatenate(plans)} if self.device.kind == "cuda" else state
+
+    def maps_state(self, time: float | None) -> dict[str, np.ndarray]:
+        """Return the maps of the whole domain; see `Engine.maps_state`."""
+        rows = [(subdomain.first - subdomain.low, subdomain.last - subdomain.low) for subdomain in self.subdomains]
+        each = [subdomain.engine.maps_state(time) for subdomain in self.subdomains]
+        return join_maps([one | maps_of_rows(one, *row_range) for one, row_range in zip(each, rows, strict=True)])
+
+    def resume_maps(self, state: dict[str, np.ndarray], time: float) -> None:
+        """Restore the maps; see `Engine.resume_maps`."""
+        for subdomain in self.subdomains:
+            low, high = subdomain.low, subdomain.high
+            subdomain.engine.resume_maps({**state, "z": state["z"][low:high], **maps_of_rows(state, low, high)}, time)
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Restore a state from any number of devices."""
+        overlap, dt = int(state.get("rows_beside", self.overlap)), self.dt
+        if overlap > self.overlap:
+            self._lay_out(overlap)
+            self.set_time_step(dt)
+        self._take_up(state)
+
+    def _take_up(self, state: dict[str, np.ndarray]) -> None:
+        count = len(self.engines)
+        if any([engine.resume_plan(state, rank, count) for rank, engine in enumerate(self.engines)]):
+            self.step_graphs.clear()
+        self.set_state(state["z"], *stopped_at_walls(state, self.sides, self.setup.walls))
+        self.load_records()
+        sums = self._balance.sums_of(state)
+        self._balance.resume_settled(state)
+        for subdomain in self.subdomains:
+            subdomain.engine.balance.resume(slab_sums(sums, subdomain.face_numbers, subdomain.engine.balance.sums.size))
+            subdomain.engine.lines.resume(self._lines.subset_of_state(state, subdomain.engine.lines))
+        self.device.synchronize()
+
+
+def engine_for(setup: Setup, device: Device | Group, precision: str) -> Any:
+    """Return the engine of a run on one device or on several devices."""
+    return DecomposedEngine(setup, device, precision) if isinstance(device, Group) else Engine(setup, device, precision)
+
+
+def check_subdomains(setup: Setup, group: Group, overlap: int) -> None:
+    """Raise `InputError` if a slab has fewer interior rows than it needs from each neighbour."""
+    what = f"rows; with this time_step the implicit coupling along y extends over {overlap} rows"
+    check_thickness(group, setup.grid.ny, overlap, what, f"at least {overlap} rows per device, or a shorter time_step")

@@ -1,0 +1,51 @@
+"""Accumulation of the initial state of each step in the maps of the run (`eagre.kernels.maps`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eagre.backend.compilation.cells import cell, real
+from eagre.backend.device import Launch
+from eagre.kernels.implicit_lines import LAND
+from eagre.kernels.maps import held, moment_of, take_up
+from eagre.kernels.roots import larger
+from eagre.models.shallow_water_adi.memory_layout import PADDING
+from eagre.models.shallow_water_adi.sampling.velocity import velocity_x, velocity_y
+from eagre.stepping import maps as stepping_maps
+
+
+@cell
+def take_state(j, i, z, bed, p, q_before, q_after, maps, times, time_row, dry):
+    """Accumulate the state of interior cell (j, i) at times[time_row, -1], s; q : half a step before and after."""
+    row, column = j + 1, i + PADDING
+    b = bed[row, column]
+    if b < real(LAND):
+        h = larger(z[row, column] - b, real(0.0))
+        p_low, p_high = p[row, column], p[row, column + 1]
+        q_low = real(0.5) * (q_before[row, column] + q_after[row, column])
+        q_high = real(0.5) * (q_before[row + 1, column] + q_after[row + 1, column])
+        u = velocity_x(row, column, z, bed, p_low, p_high, dry)
+        v = velocity_y(row, column, z, bed, q_low, q_high, dry)
+        hu, hv = real(0.5) * (p_low + p_high), real(0.5) * (q_low + q_high)
+        moment = moment_of(maps, times[time_row, times.shape[1] - 1])
+        take_up(maps, j, i, z[row, column], h, u, v, hu, hv, held(maps, j, i), moment)
+
+
+class MapAccumulator(stepping_maps.MapAccumulator):
+    """Maps of an engine of the ADI model."""
+
+    def __init__(self, engine: Any) -> None:
+        setup = engine.setup
+        dry = float(engine.real(setup.dry_depth)) if setup.drying else 0.0
+        super().__init__(setup.maps, engine.device, setup.grid.shape, engine.real, dry)
+        self._engine, self._dry = engine, engine.real(dry)
+
+    def take(self, parity: int, times: Any, row: int) -> list[Launch]:
+        """Return the launch that accumulates the state; parity : buffers with its newer fluxes."""
+        engine = self._engine
+        if self.maps is None:
+            return []
+        program = engine.device.loop(take_state, engine.precision, self.switches)
+        fluxes = (engine.p[parity], engine.q[1 - parity], engine.q[parity])
+        arguments = (engine.z[0], engine.bed, *fluxes, self.arrays, times, row, self._dry)
+        return [engine.device.over(program, engine.setup.grid.shape, arguments)]

@@ -1,0 +1,135 @@
+"""Output fields of the ADI model at cell centres: surface, depth, unit discharges and velocities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.group import Group
+from eagre.checks import check_sample
+from eagre.contract import Recording
+from eagre.fields import WATER_VARIABLES, Variable
+from eagre.models.shallow_water_adi.kernels import LAND
+from eagre.models.shallow_water_adi.sampling.point_sampling import PointSampler
+from eagre.models.shallow_water_adi.sampling.velocity import velocities_at, velocities_of
+from eagre.names import unknown_field
+from eagre.stepping.mapped import RunMaps
+from eagre.stepping.maps import Water
+from eagre.stepping.recording import Recorder
+
+Pair = tuple[np.ndarray, np.ndarray]  # along x and y
+
+
+class Fields:
+    """Base class with the output fields of a model."""
+
+    grid: Any
+    setup: Any
+    bed: np.ndarray
+    time: Any
+    device: Any
+    _engine: Any
+    _stepper: Any
+
+    def _forget(self) -> None:
+        """Drop cached fields of an earlier state."""
+        self._cache: dict[str, np.ndarray] | None = None
+
+    @property
+    def variables(self) -> dict[str, Variable]:
+        """Output fields by name."""
+        return {variable.name: variable for variable in WATER_VARIABLES}
+
+    def field(self, name: str) -> np.ndarray:
+        """Return a host copy of a field, (ny, nx).
+
+        In dry cells the depth and the velocity are 0, and the surface elevation is the bed elevation.
+        """
+        if name not in self.variables:
+            raise unknown_field(name, self.variables)
+        if self._cache is None:
+            p, q_before, q_after = self._engine.fluxes()
+            q = _mean(q_before, q_after)
+            z = self._engine.surface()
+            fluxes = (_mean(p[:, 1:], p[:, :-1]), _mean(q[1:], q[:-1]))
+            self._cache = self._fields_of(z, fluxes, velocities_of(z, p, q, self.setup), self.setup.bed, self.bed)
+        return self._cache[name]
+
+    def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
+        """Return the values of fields in cells (j, i)."""
+        j, i = check_sample(names, points, self.variables, self.grid)
+        return self._values_of(self._engine.sample(j, i), j=j, i=i, names=names)
+
+    def _values_of(
+        self, samples: Sequence[np.ndarray] | np.ndarray, *, j: np.ndarray, i: np.ndarray, names: Sequence[str]
+    ) -> dict[str, np.ndarray]:
+        """Return fields in cells (j, i) from the values that `taking.sample_points` samples."""
+        z, p, p_high, q_before, q_before_high, q_after, q_after_high, *_ = samples
+        q, q_high = _mean(q_before, q_after), _mean(q_before_high, q_after_high)
+        fluxes = (_mean(p_high, p), _mean(q_high, q))
+        velocities = velocities_at(samples, self.setup, j, i)
+        fields = self._fields_of(z, fluxes, velocities, self.setup.bed[j, i], self.bed[j, i])
+        return {name: np.broadcast_to(fields[name], z.shape) for name in names}
+
+    def start_sampling(self, recording: Recording | None) -> bool:
+        """Start, or with None stop, in-run sampling; return False on several devices, which do not support it."""
+        self._stepper.sampler = None
+        if isinstance(self.device, Group):
+            return False
+        if recording is not None:
+            j, i = check_sample(recording.names, recording.points, self.variables, self.grid)
+            values_of = partial(self._values_of, j=j, i=i, names=recording.names)
+            self._stepper.sampler = PointSampler(self._engine, partial(Recorder, recording, values_of, self.time), j, i)
+        return True
+
+    @property
+    def maps(self) -> RunMaps | None:
+        """Requested maps and time statistics, accumulated to the present time; None if none were requested.
+
+        `maps.sample()` returns the values.
+        """
+        setup = self.setup
+        if setup.maps is None and setup.time_statistics is None:
+            return None
+        level = setup.level
+        water = Water(lambda z: _lifted(z, level), lambda z: z - (self.bed - level).astype(z.dtype))
+        ground = {"surface_elevation": np.where(setup.bed < LAND, level, self.bed)}
+        state = lambda: (self._engine.maps_state(self.time), self.time)  # noqa: E731
+        return RunMaps(self.grid, state, setup.time_statistics, ground, maps=setup.maps, bed=self.bed, water=water)
+
+    def _fields_of(
+        self, z: np.ndarray, fluxes: Pair, velocities: Pair, limit: np.ndarray, bed: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """Return output fields from surface, unit discharges and velocities at centres.
+
+        z and `limit` are relative to the level of the run; `limit` is the bed, with very high values on land. `bed` is
+        relative to the datum of the case.
+        """
+        level = self.setup.level
+        bed = (bed - level).astype(z.dtype)
+        wet = (limit < LAND) & (z - bed > (self.setup.dry_depth if self.setup.drying else 0.0))
+        zero = np.zeros((), z.dtype)
+        h = np.where(limit < LAND, np.maximum(z - bed, zero), zero)
+        (p, q), (u, v) = fluxes, (np.where(wet, one, zero) for one in velocities)
+        return {
+            "surface_elevation": _lifted(np.where(limit < LAND, np.maximum(z, bed), bed), level),
+            "depth": h,
+            "discharge_x": np.where(wet, p, zero),
+            "discharge_y": np.where(wet, q, zero),
+            "velocity_x": u,
+            "velocity_y": v,
+            "speed": np.hypot(u, v),
+            "bed": _lifted(bed, level),
+        }
+
+
+def _lifted(z: np.ndarray, level: float) -> np.ndarray:
+    """Return elevations from elevations relative to `level`, m, rounded once."""
+    return (level + z.astype(np.float64)).astype(z.dtype)
+
+
+def _mean(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return (a + b) * a.dtype.type(0.5)

@@ -1,0 +1,243 @@
+"""Reference implementation of a sweep, with one point function per stage: it runs on every device.
+
+The fast kernels must give equal results.
+
+| stage | point function |
+|---|---|
+| equations of a line, (1) to (10) of README.md | `assemble`, by `row_of` and `end_of` |
+| unknowns of a line | `solve_line`, Thomas algorithm |
+| new surface, equation (1) | `new_surface` |
+
+Along y the same functions are compiled with x and y exchanged (`ALONG_X`). New options are implemented here first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.compilation.cells import cell, real, switch
+from eagre.backend.device import Device, Launch
+from eagre.boundaries.internal import SOUTH_FACE, WEST_FACE
+from eagre.grid import Grid
+from eagre.kernels.implicit_lines import FRICTION
+from eagre.kernels.roots import select
+from eagre.models.shallow_water_adi.forcing import WALLS, push_on, water_on
+from eagre.models.shallow_water_adi.kernels import (
+    OUTSIDE,
+    WALL,
+    advection_factors,
+    depth,
+    end_row,
+    face_row,
+    over_depth,
+)
+from eagre.models.shallow_water_adi.memory_layout import PADDING
+from eagre.terms.compose import TERM_FACTORS, TERMS
+
+ALONG_X = switch("ALONG_X", True)
+OPEN = switch("OPEN", False)  # whether an end of a line is not a wall
+
+
+@cell
+def value_at(a, j, i, along, across):
+    """Return a value of a padded field; along, across : offset from cell (j, i) along and across the line."""
+    if ALONG_X:
+        return a[j + (1 + across), i + (PADDING + along)]
+    return a[max(np.int64(j) + (1 + along), 0), i + (PADDING + across)]
+
+
+@cell
+def map_value(array, index):
+    """Return a value of a map for a term; index : j, i and the offset along the line."""
+    return value_at(array, index[0], index[1], index[2], 0)
+
+
+@cell
+def row_and_column(row, index, pitch):
+    """Return row and column of a cell in padded arrays, for `eagre.terms.record_quantities.WHERE` and `map_value`."""
+    if ALONG_X:
+        return np.int64(row) - 1, np.int64(index[1]) + index[2]
+    return np.int64(row) - 1, np.int64(index[1])
+
+
+@cell
+def table_row(j, along):
+    """Return the row of a column of values for the cell at an offset along the line from row j."""
+    if ALONG_X:
+        return np.uint32(j + 1)
+    return np.uint32(j + (1 + along))
+
+
+@cell
+def around(a, j, i):
+    """Return the eight cells of `face_row` around the low face of cell (j, i)."""
+    return (
+        value_at(a, j, i, -1, -1), value_at(a, j, i, 0, -1), value_at(a, j, i, -1, 0), value_at(a, j, i, 0, 0),
+        value_at(a, j, i, -1, 1), value_at(a, j, i, 0, 1), value_at(a, j, i, -2, 0), value_at(a, j, i, 1, 0),
+    )  # fmt: skip
+
+
+@cell
+def beyond(d, walls, j, i, along, across, bit):
+    """Return the bed d of a cell, or the bed of land beyond a closed face.
+
+    The face is the low face at (along, across), in the direction of `bit`.
+    """
+    return select((value_at(walls, j, i, along, across) & bit) != 0, real(OUTSIDE), d)
+
+
+@cell
+def beds_between_walls(d, walls, j, i):
+    """Return the eight beds of `row_of`, with land beyond every closed face, and whether the face itself is closed."""
+    here = WEST_FACE if ALONG_X else SOUTH_FACE
+    side = SOUTH_FACE if ALONG_X else WEST_FACE
+    beds = (
+        beyond(d[0], walls, j, i, -1, 0, side), beyond(d[1], walls, j, i, 0, 0, side), d[2], d[3],
+        beyond(d[4], walls, j, i, -1, 1, side), beyond(d[5], walls, j, i, 0, 1, side),
+        beyond(d[6], walls, j, i, -1, 0, here), beyond(d[7], walls, j, i, 1, 0, here),
+    )  # fmt: skip
+    return beds, (value_at(walls, j, i, 0, 0) & here) != 0
+
+
+@cell
+def row_of(fields, forcing, j, i, p):
+    """Return A, B, C, D of the low face of cell (j, i), and r of that cell."""
+    z, d, flux, qo, qn, friction = fields
+    zs, ds, closed = around(z, j, i), around(d, j, i), False
+    if WALLS:
+        ds, closed = beds_between_walls(ds, forcing[0][-1], j, i)
+    fluxes = (
+        value_at(flux, j, i, -1, 0), value_at(flux, j, i, 0, 0), value_at(flux, j, i, 1, 0),
+        value_at(flux, j, i, 0, -1), value_at(flux, j, i, 0, 1),
+    )  # fmt: skip
+    old = (value_at(qo, j, i, -1, 0), value_at(qo, j, i, 0, 0), value_at(qo, j, i, -1, 1), value_at(qo, j, i, 0, 1))
+    new = (value_at(qn, j, i, -1, 0), value_at(qn, j, i, 0, 0), value_at(qn, j, i, -1, 1), value_at(qn, j, i, 0, 1))
+    factor, forced, rain_l, rain_r = p.friction, real(0.0), real(0.0), real(0.0)
+    if FRICTION == 2 or FRICTION == 4:
+        factor = p.friction * real(0.5) * (value_at(friction, j, i, -1, 0) + value_at(friction, j, i, 0, 0))
+    if TERMS:
+        depths = depth(zs[2], ds[2]) + depth(zs[3], ds[3])
+        across = (new[0] + new[1]) + (new[2] + new[3])
+        forced = push_on(depths, fluxes[1], across, forcing, table_row(j, 0), (j, i, 0), p)
+        rain_l = water_on(ds[2], forcing, table_row(j, -1), (j, i, -1), p)
+        rain_r = water_on(ds[3], forcing, table_row(j, 0), (j, i, 0), p)
+    if WALLS:
+        a, b, c, e, r = face_row(zs, ds, fluxes, old, new, factor, forced, rain_l, rain_r, p)
+        zero = real(0.0)
+        return (
+            select(closed, zero, a), select(closed, real(1.0), b), select(closed, zero, c), select(closed, zero, e), r,
+        )  # fmt: skip
+    return face_row(zs, ds, fluxes, old, new, factor, forced, rain_l, rain_r, p)
+
+
+@cell
+def carried_at_end(z, d, flux, j, i, inside, p):
+    """Return `advection_factors` of the interior cell at an end of a line, at the low face of cell (j, i).
+
+    The factors are those of the end face and of the other face. inside : 0 at the low end of a line, -1 at the high
+    end.
+    """
+    bed = value_at(d, j, i, inside, 0)
+    h = depth(value_at(z, j, i, inside, 0), bed)
+    low_neighbour = value_at(z, j, i, inside - 1, 0), value_at(d, j, i, inside - 1, 0)
+    high_neighbour = value_at(z, j, i, inside + 1, 0), value_at(d, j, i, inside + 1, 0)
+    p_low, p_high = value_at(flux, j, i, inside, 0), value_at(flux, j, i, inside + 1, 0)
+    low, high = advection_factors(p_low, p_high, h, over_depth(h, p), bed, low_neighbour, high_neighbour, p)
+    return (low, high) if inside == 0 else (high, low)
+
+
+@cell
+def end_of(fields, kind, slot, inward, values, r, j, i, p):
+    """Return B, E, D of an end face, the low face of cell (j, i); inward : 1 if this cell is inside, -1 otherwise."""
+    z, d, flux, _, _, friction = fields
+    inside = 0 if inward > 0 else -1
+    factor = p.friction
+    if FRICTION == 2 or FRICTION == 4:
+        factor = factor * value_at(friction, j, i, inside, 0)
+    z_in, d_in = value_at(z, j, i, inside, 0), value_at(d, j, i, inside, 0)
+    carried = carried_at_end(z, d, flux, j, i, inside, p)
+    return end_row(
+        kind, real(values[slot]), real(inward), z_in, d_in, value_at(flux, j, i, 0, 0), carried, r, factor, p
+    )
+
+
+@cell
+def assemble(j, i, z, d, flux, qo, qn, z_out, friction, terms, ends, values, series_row, rows, last, p):
+    """Store A, B, C, D of the low face of cell (j, i) in rows, (4, rows, columns), and `known_surface` r in z_out.
+
+    last : last face of a line; the fields are the arguments of `sweep_cpu.sweep_y_cpu`.
+    """
+    fields, forcing = (z, d, flux, qo, qn, friction), (terms, TERM_FACTORS(terms, series_row))
+    a, b, c, e, r = row_of(fields, forcing, j, i, p)
+    line, face = (j, i) if ALONG_X else (i, j)
+    if OPEN:
+        if face == 0 and ends.low[line] != WALL:
+            b, c, e = end_of(fields, ends.low[line], ends.low_slot[line], 1, values[series_row], r, j, i, p)
+        if face == last and ends.high[line] != WALL:
+            before_j, before_i = (j, np.uint32(i - 1)) if ALONG_X else (np.uint32(j - 1), i)
+            _, _, _, _, r_inside = row_of(fields, forcing, before_j, before_i, p)
+            b, a, e = end_of(fields, ends.high[line], ends.high_slot[line], -1, values[series_row], r_inside, j, i, p)
+    rows[0, j + 1, i + PADDING] = a
+    rows[1, j + 1, i + PADDING] = b
+    rows[2, j + 1, i + PADDING] = c
+    rows[3, j + 1, i + PADDING] = e
+    if face < last:
+        z_out[j + 1, i + PADDING] = r
+
+
+@cell
+def solve_line(i, rows, flux_out, last):
+    """Solve line i, faces 0 to `last`, by forward elimination and back substitution."""
+    c, e = real(0.0), real(0.0)
+    for face in range(last + 1):
+        j, k = (i + 1, face + PADDING) if ALONG_X else (face + 1, i + PADDING)
+        a = rows[0, j, k]
+        over = real(1.0) / (rows[1, j, k] - a * c)
+        c, e = rows[2, j, k] * over, (rows[3, j, k] - a * e) * over
+        rows[2, j, k] = c
+        rows[3, j, k] = e
+    unknown = real(0.0)
+    for back in range(last + 1):
+        j, k = (i + 1, last - back + PADDING) if ALONG_X else (last - back + 1, i + PADDING)
+        unknown = rows[3, j, k] - rows[2, j, k] * unknown
+        flux_out[j, k] = unknown
+
+
+@cell
+def new_surface(j, i, z_out, flux_out, p):
+    """Set z = r - w (P_high - P_low) of cell (j, i)."""
+    high = flux_out[j + 1, i + (PADDING + 1)] if ALONG_X else flux_out[j + 2, i + PADDING]
+    z_out[j + 1, i + PADDING] -= p.w * (high - flux_out[j + 1, i + PADDING])
+
+
+class ReferenceSweeps:
+    """Sweeps of a run with the reference kernels, on any device."""
+
+    method = "reference: tridiagonal elimination (Thomas algorithm) along whole grid lines"
+
+    def __init__(self, device: Device, precision: str, grid: Grid, shape: tuple[int, ...], real: Any) -> None:
+        self.device, self.precision, self.grid = device, precision, grid
+        self._rows = device.zeros((4, *shape), real)
+
+    def compiled(self, switches: Sequence[Mapping[str, Any]]) -> list[tuple[Any, Any, Any]]:
+        """Return the kernels of the sweeps along x and y."""
+        stages = (assemble, solve_line, new_surface)
+        return [tuple(self.device.loop(stage, self.precision, chosen) for stage in stages) for chosen in switches]  # type: ignore[misc]
+
+    def launches(self, kernels: tuple[Any, Any, Any], which: int, common: tuple[Any, ...], p: Any) -> list[Launch]:
+        """Return the launches of a sweep along x (0) or y (1).
+
+        common : first arguments of a sweep from `Engine._sweep`.
+        """
+        grid, over = self.grid, self.device.over
+        z, d, flux, qo, qn, z_out, flux_out, *others = common
+        last, lines = (grid.nx, grid.ny) if which == 0 else (grid.ny, grid.nx)
+        faces = (grid.ny, grid.nx + 1) if which == 0 else (grid.ny + 1, grid.nx)
+        return [
+            over(kernels[0], faces, (z, d, flux, qo, qn, z_out, *others, self._rows, last, p)),
+            over(kernels[1], (lines,), (self._rows, flux_out, last)),
+            over(kernels[2], grid.shape, (z_out, flux_out, p)),
+        ]

@@ -1,0 +1,364 @@
+"""Sweep along x on a GPU: each block has a tile of a row and advances north over several rows.
+
+Each lane has four adjacent cells (vector loads), assembles the equations of their west faces and eliminates them in
+registers; for the coupling of lanes and warps see `eagre.solvers.tridiagonal.lanes`. The momentum flux through a corner
+and the sums of q at the edges serve the rows below and above. The tiles of one row overlap by as many cells as the
+coupling needs to decay below rounding error. The kernel is limited by the latency of loads: the row after the next is
+prefetched, or, with sufficient registers (PRELOAD), the next row is loaded while this row is coupled.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eagre.backend.compilation.cells import (
+    cell,
+    cuda,
+    entry,
+    flat_load,
+    load_four,
+    load_two,
+    prefetch_l2,
+    real,
+    store_four,
+    store_two,
+    switch,
+)
+from eagre.backend.cuda.warp import from_lane, raise_maximum
+from eagre.kernels.bits import to_bits
+from eagre.kernels.implicit_lines import FRICTION
+from eagre.kernels.roots import select
+from eagre.models.shallow_water_adi.forcing import push_on, water_on
+from eagre.models.shallow_water_adi.kernels import (
+    DISSIPATION,
+    WALL,
+    depth,
+    end_row,
+    flux_above,
+    line_cell,
+    row_between,
+)
+from eagre.models.shallow_water_adi.memory_layout import PADDING
+from eagre.solvers.tridiagonal.lanes import WARPS, lanes_joined, lost_coupling, warps_joined
+from eagre.solvers.tridiagonal.link import Chunk, next_row
+from eagre.terms.compose import TERM_FACTORS, TERMS
+
+CELLS = 4  # cells per lane
+MAX_STORED_WARPS = 16  # maximum warps of a block with STORED: 32 KiB of shared memory in double precision
+OPEN = switch("OPEN", False)
+STORED = switch("STORED", False)  # keep the fluxes through corners for the next row in shared memory
+PRELOAD = switch("PRELOAD", False)  # load the next row during the coupling of lanes and warps; otherwise prefetch it
+
+
+@cell
+def four(array, k):
+    """Load elements k .. k + 3; k is a multiple of 4."""
+    return load_four(array, k, 0)
+
+
+@four.variant("cuda", "double")
+def _two_pairs(array, k):
+    a, b = load_two(array, k, 0)
+    c, d = load_two(array, k, 2)
+    return a, b, c, d
+
+
+@four.variant("simulator")
+def _simulated_four(array, k):
+    return load_four(array, k, 0)
+
+
+@cell
+def put_four(array, k, lane, mine, even, odd, a, b, c, d):
+    """Store elements k .. k + 3 of a lane where `mine`; even, odd : whether the lanes of a pair store theirs."""
+    if mine:
+        store_four(array, k, 0, (a, b, c, d))
+
+
+@put_four.variant("cuda", "double")
+def _put_pairs(array, k, lane, mine, even, odd, a, b, c, d):
+    # Each store of a pair of lanes writes the four elements of one lane, so that a sector of 32 bytes is written once
+    # instead of half of it twice.
+    is_odd = lane & 1 == 1
+    e, f = from_lane(select(is_odd, a, c), lane ^ 1), from_lane(select(is_odd, b, d), lane ^ 1)
+    start = np.uint32(k - 2 * (lane & 1))
+    if even:
+        store_two(array, start, 0, (select(is_odd, e, a), select(is_odd, f, b)))
+    if odd:
+        store_two(array, start, 4, (select(is_odd, c, e), select(is_odd, d, f)))
+
+
+@put_four.variant("simulator")
+def _simulated_put(array, k, lane, mine, even, odd, a, b, c, d):
+    if mine:
+        store_four(array, k, 0, (a, b, c, d))
+
+
+@cell
+def five(array, k):
+    """Load elements k - 1 .. k + 3."""
+    a, b, c, d = four(array, k)
+    return flat_load(array, k, -1), a, b, c, d
+
+
+@cell
+def six(array, k):
+    """Load elements k - 1 .. k + 4."""
+    a, b, c, d, e = five(array, k)
+    return a, b, c, d, e, flat_load(array, k, 4)
+
+
+class Row(NamedTuple):
+    """Data of a row in a lane: cells k - 1 .. k + 3, and their lower edges."""
+
+    z: Any
+    d: Any
+    low: Any  # sum of the old and the new flux through the edge
+    new: Any  # new flux through the edge
+
+
+@cell
+def with_west(array, k, values):
+    """Return elements k - 1 .. k + 3, of which the last four are `values`."""
+    return flat_load(array, k, -1), values[0], values[1], values[2], values[3]
+
+
+@cell
+def row_of(z, d, qo, qn, k):
+    """Return the row of the cells of a lane at flat index k."""
+    return row_with(z, d, qo, qn, k, values_at(z, d, z, qo, qn, k))
+
+
+@cell
+def values_at(z, d, flux, qo, qn, k):
+    """Return the values of a row that a lane loads for itself."""
+    return four(z, k), four(d, k), four(flux, k), four(qo, k), four(qn, k)
+
+
+@cell
+def prefetch_row(z, d, flux, qo, qn, k):
+    """Prefetch the values of `values_at`."""
+    prefetch_l2(z, k, 0)
+    prefetch_l2(d, k, 0)
+    prefetch_l2(flux, k, 0)
+    prefetch_l2(qo, k, 0)
+    prefetch_l2(qn, k, 0)
+
+
+@cell
+def row_with(z, d, qo, qn, k, values):
+    """Return the `Row` at flat index k from the result of `values_at`."""
+    a, b = with_west(qo, k, values[3]), with_west(qn, k, values[4])
+    low = (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4])
+    return Row(with_west(z, k, values[0]), with_west(d, k, values[1]), low, b)
+
+
+@cell
+def cell_of(z, d, row, here, north, forcing, k, j, n, p):
+    """Return cell k - 1 + n of row j of the arrays as `line_cell`; here : old flux at k - 1 .. k + 4.
+
+    Data to its south are omitted.
+    """
+    wet = real(0.0)
+    if TERMS:
+        wet = water_on(row.d[n], forcing, j, (k, n - 1), p)
+    low_neighbour = high_neighbour = real(0.0), real(0.0)
+    if DISSIPATION:
+        low_neighbour = flat_load(z, k, n - 2), flat_load(d, k, n - 2)
+        high_neighbour = flat_load(z, k, n), flat_load(d, k, n)
+    return line_cell(
+        row.z[n], row.d[n], real(0.0), depth(north.z[n], north.d[n]), low_neighbour, high_neighbour,
+        here[n], here[n + 1], row.low[n], north.low[n], row.new[n], north.new[n], wet, p,
+    )  # fmt: skip
+
+
+@cell
+def first_flux(fluxes, z, d, row, here, north, above, forcing, k, j, me, n, p):
+    """Return the momentum flux through the north corner of face k + n of row j, the row before the first of a block.
+
+    above : old flux at the faces of the next row from k.
+    """
+    low = cell_of(z, d, row, here, north, forcing, k, j, n, p)
+    high = cell_of(z, d, row, here, north, forcing, k, j, n + 1, p)
+    return store_flux(fluxes, flux_above(low, high, here[n + 1], above[n], p), me, n)
+
+
+@cell
+def store_flux(fluxes, flux, me, n):
+    """Return the flux through the north corner of face n; with STORED, also store it for the next row."""
+    if STORED:
+        fluxes[2 * n, me[0], me[1]], fluxes[2 * n + 1, me[0], me[1]] = flux
+    return flux
+
+
+@cell
+def stored_flux(fluxes, flux, me, n):
+    """Return the flux of face n of the previous row; without STORED, it is `flux`."""
+    if STORED:
+        return fluxes[2 * n, me[0], me[1]], fluxes[2 * n + 1, me[0], me[1]]
+    return flux
+
+
+@cell
+def loaded(array, index):
+    """Return a value of a map for a term; index : a flat index and an offset."""
+    return flat_load(array, index[0], index[1])
+
+
+@cell
+def row_at(low, high, here, below, above, friction, forcing, k, c, j, p):
+    """Return A, B, C, D of the face at flat index k + c, in row j of the arrays."""
+    factor, forced = p.friction, real(0.0)
+    if FRICTION == 2 or FRICTION == 4:
+        factor = p.friction * real(0.5) * (flat_load(friction, k, c) + flat_load(friction, k, c - 1))
+    if TERMS:
+        across = (low.q_below + low.q_above) + (high.q_below + high.q_above)
+        forced = push_on(low.h + high.h, here, across, forcing, j, (k, c), p)
+    return row_between(low, high, here, below, above, factor, forced, p)
+
+
+@cell
+def end_at(face, nx, j, low, high, here, ends, values, series_row, friction, k, c, row, p):
+    """Return the equation of an open boundary face instead of the wall equation."""
+    a, b, e, d = row
+    if OPEN:
+        factor = p.friction
+        if face == 0 and ends.low[j] != WALL:
+            if FRICTION == 2 or FRICTION == 4:
+                factor = factor * flat_load(friction, k, c)
+            value, carried = real(values[series_row, ends.low_slot[j]]), (high.from_low, high.from_high)
+            b, e, d = end_row(ends.low[j], value, real(1.0), high.z, high.d, here, carried, high.r, factor, p)
+        elif face == nx and ends.high[j] != WALL:
+            if FRICTION == 2 or FRICTION == 4:
+                factor = factor * flat_load(friction, k, c - 1)
+            value, carried = real(values[series_row, ends.high_slot[j]]), (low.from_high, low.from_low)
+            b, a, d = end_row(ends.high[j], value, real(-1.0), low.z, low.d, here, carried, low.r, factor, p)
+    return a, b, e, d
+
+
+@cell
+def face_of(
+    z, d, row, here, north, up, fluxes, below, low, forcing, friction, ends, values, series_row, nx, i, j, k, me, n, p
+):  # fmt: skip
+    """Return the high cell of face k + n, the momentum flux through its north corner, and its A, B, C, D.
+
+    low : its low cell; below : flux through its south corner, from `store_flux`; up : old flux at the faces of the next
+    row from k; i, j : face and row of the domain at k; me : warp and lane.
+    """
+    y = np.uint32(j + 1)
+    high = cell_of(z, d, row, here, north, forcing, k, y, n + 1, p)
+    south = stored_flux(fluxes, below, me, n)
+    above = store_flux(fluxes, flux_above(low, high, here[n + 1], up[n], p), me, n)
+    equation = row_at(low, high, here[n + 1], south, above, friction, forcing, k, n, y, p)
+    equation = end_at(i + n, nx, j, low, high, here[n + 1], ends, values, series_row, friction, k, n, equation, p)
+    return high, above, equation
+
+
+@cell
+def owned(first, lane, start, overlap, nx):
+    """Return whether a lane stores its cells, and whether the even and the odd lane of its pair do."""
+    is_first, is_last = cuda.blockIdx.x == 0, cuda.blockIdx.x == cuda.gridDim.x - 1
+    window = CELLS * 32 * WARPS
+    low = 0 if is_first else start + overlap
+    high = nx + 1 if is_last else min(start + window - overlap, nx + 1)
+    even, odd = first - CELLS * (lane & 1), first + CELLS * (1 - (lane & 1))
+    return first >= low and first < high, even >= low and even < high, odd >= low and odd < high
+
+
+@entry
+def sweep_x_cuda(
+    z, d, flux, qo, qn, z_out, flux_out, friction, terms, ends, values, m, guard, run, overlap, ny, nx, p
+):  # fmt: skip
+    """Compute new z and flux along x; block (32, WARPS), grid (tiles, runs of rows).
+
+    m : row of the series values; run : rows of a block; overlap : cells at an inner end of a tile that another tile
+    computes.
+    """
+    warp_ends = cuda.shared.array((2, WARPS, 6), real)
+    fluxes = cuda.shared.array((8 if STORED else 1, WARPS, 32), real)
+    me = warp, lane = np.int32(cuda.threadIdx.y), np.int32(cuda.threadIdx.x)
+    window = CELLS * 32 * WARPS
+    start = np.int32(cuda.blockIdx.x * (window - 2 * overlap))
+    first = start + (warp * 32 + lane) * CELLS
+    i = min(first, ((nx >> 2) + 1) * CELLS)
+    j = np.int32(cuda.blockIdx.y * run)
+    end = min(j + run, ny)
+    mine, even, odd = owned(first, lane, start, overlap, nx)
+    inner_low = cuda.blockIdx.x > 0 and first == start
+    inner_high = cuda.blockIdx.x < cuda.gridDim.x - 1 and first == start + window - CELLS
+    pitch = np.uint32(z.shape[1])
+    k = np.uint32(np.uint32(j) * pitch + np.uint32(i + PADDING))
+    zero, one = real(0.0), real(1.0)
+    forcing = (terms, TERM_FACTORS(terms, m))
+    here = six(flux, k)
+    north = row_of(z, d, qo, qn, np.uint32(k + pitch))
+    row, up, y = row_of(z, d, qo, qn, k), four(flux, np.uint32(k + pitch)), np.uint32(j)
+    below0 = first_flux(fluxes, z, d, row, here, north, up, forcing, k, y, me, 0, p)
+    below1 = first_flux(fluxes, z, d, row, here, north, up, forcing, k, y, me, 1, p)
+    below2 = first_flux(fluxes, z, d, row, here, north, up, forcing, k, y, me, 2, p)
+    below3 = first_flux(fluxes, z, d, row, here, north, up, forcing, k, y, me, 3, p)
+    following = values_at(z, d, flux, qo, qn, np.uint32(k + pitch + pitch))
+    lost = zero
+    while j < end:
+        k = np.uint32(k + pitch)
+        if not PRELOAD:
+            prefetch_row(z, d, flux, qo, qn, np.uint32(k + pitch + pitch))
+        # Only the sums of the row itself are kept: the whole row would need too many registers.
+        row, here = Row(five(z, k), five(d, k), north.low, north.new), six(flux, k)
+        if not PRELOAD:
+            following = values_at(z, d, flux, qo, qn, np.uint32(k + pitch))
+        north = row_with(z, d, qo, qn, np.uint32(k + pitch), following)
+        up = following[2]
+        low = zero if inner_low else one  # an inner end of a tile: the old flux replaces the unknown
+        high = zero if inner_high else one
+        # Face by face: with all cells of a lane at once, the compiler would spill registers.
+        c0 = cell_of(z, d, row, here, north, forcing, k, np.uint32(j + 1), 0, p)
+        c1, below0, row0 = face_of(
+            z, d, row, here, north, up, fluxes, below0, c0, forcing, friction, ends, values, m, nx, i, j, k, me, 0, p
+        )  # fmt: skip
+        d0 = row0[3] - (one - low) * row0[0] * here[0]
+        s0 = next_row(Chunk(-one, zero, zero, zero, zero, -one), low * row0[0], row0[1], row0[2], d0)
+        c2, below1, row1 = face_of(
+            z, d, row, here, north, up, fluxes, below1, c1, forcing, friction, ends, values, m, nx, i, j, k, me, 1, p
+        )  # fmt: skip
+        s1 = next_row(s0, row1[0], row1[1], row1[2], row1[3])
+        c3, below2, row2 = face_of(
+            z, d, row, here, north, up, fluxes, below2, c2, forcing, friction, ends, values, m, nx, i, j, k, me, 2, p
+        )  # fmt: skip
+        s2 = next_row(s1, row2[0], row2[1], row2[2], row2[3])
+        c4, below3, row3 = face_of(
+            z, d, row, here, north, up, fluxes, below3, c3, forcing, friction, ends, values, m, nx, i, j, k, me, 3, p
+        )  # fmt: skip
+        d3 = row3[3] - (one - high) * row3[2] * here[5]
+        s3 = next_row(s2, row3[0], row3[1], high * row3[2], d3)
+        chunk = Chunk(s3.a, s3.c, s3.d, s2.e, s2.f, s2.g)
+        if PRELOAD:
+            following = values_at(z, d, flux, qo, qn, np.uint32(k + pitch + pitch))
+        a, c, x = lanes_joined(chunk, lane)
+        x_before, x_after = warps_joined(warp_ends, j & 1, chunk, a, c, x, lane, warp)
+        lost = max(lost, lost_coupling(chunk, a, c, lane, warp))
+        x3 = x - a * x_before - c * x_after
+        lower = from_lane(x3, max(lane - 1, 0))
+        lower = x_before if lane == 0 else lower
+        x2 = s2.d - s2.a * lower - s2.c * x3
+        x1 = s1.d - s1.a * lower - s1.c * x2
+        x0 = s0.d - s0.a * lower - s0.c * x1
+        x4 = from_lane(x0, min(lane + 1, 31))
+        x4 = x_after if lane == 31 else x4
+        put_four(flux_out, k, lane, mine, even, odd, x0, x1, x2, x3)
+        put_four(
+            z_out, k, lane, mine, even, odd,
+            c1.r - p.w * (x1 - x0), c2.r - p.w * (x2 - x1), c3.r - p.w * (x3 - x2), c4.r - p.w * (x4 - x3),
+        )  # fmt: skip
+        j += 1
+    raise_maximum(guard, to_bits(lost))
+
+
+def shape_of(
+    ny: int, nx: int, warps: int, run: int, overlap: int, is_open: bool
+) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return grid and block of the sweep."""
+    window = CELLS * 32 * warps
+    faces = nx + (1 if is_open else 0)
+    windows = 1 if faces <= window else -(-(faces - 2 * overlap) // (window - 2 * overlap))
+    return (windows, -(-ny // run)), (32, warps)
