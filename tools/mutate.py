@@ -29,6 +29,7 @@ AVERAGES = (
     "tests/kernels/test_averages_kernels.py tests/physics/test_averages.py tests/physics/test_averages_air.py "
     "tests/physics/test_averages_waves.py"
 )
+MEASURED = "tests/physics/test_anelastic_measured.py tests/cli/test_cli_anelastic_measured.py"
 TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "backend/compilation/origin.py": TUNER,
     "backend/tuned.py": TUNER,
@@ -56,10 +57,11 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "io/rasters/grid_mapping.py": "tests/unit/test_io_grid_mapping.py",
     "io/tables/heights.py": "tests/unit/test_io_sounding.py",
     "io/rasters/geotiff.py": "tests/unit/test_io_dem.py",
-    "io/rasters/lattice.py": "tests/unit/test_io_warp.py tests/unit/test_io_weather.py tests/unit/test_io_grid_mapping.py",
+    "io/rasters/lattice.py": "tests/unit/test_io_warp.py tests/unit/test_io_weather.py "
+    "tests/unit/test_io_grid_mapping.py",
     "io/vectors/outline.py": "tests/cli/test_cli_export.py",
     "io/writers/grid_subset.py": "tests/cli/test_cli_outputs.py tests/unit/test_io_gdal.py",
-    "io/record_": "tests/unit/test_io_weather.py tests/unit/test_io_weather_joined.py",
+    "io/weather/record_": "tests/unit/test_io_weather.py tests/unit/test_io_weather_joined.py",
     "io/records/records.py": "tests/unit/test_io_netcdf.py tests/unit/test_io_gauges.py",
     "io/tables/csv_rows.py": "tests/unit/test_io_gauges.py tests/cli/test_cli_files.py",
     "io/tables/series.py": "tests/unit/test_io_series.py",
@@ -81,9 +83,9 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "tests/physics/test_anelastic_profiles.py tests/physics/test_anelastic_subgrid.py",
     "models/anelastic/pressure/mass_balance.py": "tests/physics/test_anelastic_pressure.py",
     "models/anelastic/sampling/extremes.py": "tests/physics/test_anelastic_measured.py",
-    "models/anelastic/sampling/interpolation.py": "tests/physics/test_anelastic_measured.py tests/cli/test_cli_anelastic_measured.py",
-    "models/anelastic/sampling/probes.py": "tests/physics/test_anelastic_measured.py tests/cli/test_cli_anelastic_measured.py",
-    "models/anelastic/sampling/slices.py": "tests/physics/test_anelastic_measured.py tests/cli/test_cli_anelastic_measured.py",
+    "models/anelastic/sampling/interpolation.py": MEASURED,
+    "models/anelastic/sampling/probes.py": MEASURED,
+    "models/anelastic/sampling/slices.py": MEASURED,
     "models/anelastic/sampling/spectra.py": "tests/physics/test_anelastic_measured.py",
     "models/anelastic/preconditioners/polynomial.py": "tests/unit/test_gcr.py tests/physics/test_anelastic_pressure.py",
     "models/barotropic": "tests/kernels/test_barotropic_reference.py tests/physics/test_barotropic_against_oracle.py "
@@ -92,7 +94,7 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "models/barotropic/sampling/averaging.py": "tests/physics/test_averages.py",
     "models/barotropic/sampling/scales.py": "tests/physics/test_barotropic_physics.py::test_numbers_of_the_thesis "
     "tests/physics/test_barotropic_physics.py::test_points_a_munk_width tests/unit/test_config_barotropic.py",
-    "models/barotropic/wind": "tests/unit/test_config_barotropic_wind.py tests/unit/test_config_barotropic.py "
+    "models/barotropic/forcing/": "tests/unit/test_config_barotropic_wind.py tests/unit/test_config_barotropic.py "
     "tests/physics/test_barotropic_wind.py",
     "models/potential_waves/": "tests/physics/test_wave_kinematics.py tests/physics/test_wave_breaking.py "
     "tests/physics/test_wave_making.py tests/physics/test_potential_waves.py "
@@ -102,7 +104,7 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "tests/physics/test_lakes_at_rest.py tests/physics/test_restart.py",
     "models/shallow_water/sampling/water_balance.py": "tests/physics/test_balance.py tests/physics/test_lines.py "
     "tests/physics/test_weather.py",
-    "models/shallow_water/band": "tests/physics/test_explicit_bands.py tests/unit/test_copies_of_models.py "
+    "models/shallow_water/devices/": "tests/physics/test_explicit_bands.py tests/unit/test_copies_of_models.py "
     "tests/physics/test_gauges.py",
     "models/shallow_water_adi/": "tests/physics/test_adi_against_oracle.py tests/physics/test_adi_start.py "
     "tests/kernels/test_adi_reference.py tests/physics/test_adi.py",
@@ -147,8 +149,10 @@ SIMULATED = {  # kernels of a GPU: the same, with a part of a test's name
     "terms/blended.py": ("tests/kernels/test_weather_kernels.py", "simulated or band"),
     "solvers/tridiagonal/reduction_cuda.py": ("tests/kernels/test_tridiagonal.py", "simulated_methods"),
 }
-FORMULAS = ("boundaries", "config/units.py", "decomposition.py", "io/rasters/geotiff.py", "io/rasters/resample.py", "io/tables/series.py",
-            "kernels", "models", "series.py", "solvers", "stepping", "terms")  # fmt: skip
+FORMULAS = (
+    "boundaries", "config/units.py", "decomposition.py", "io/rasters/geotiff.py", "io/rasters/resample.py",
+    "io/tables/series.py", "kernels", "models", "series.py", "solvers", "stepping", "terms",
+)  # fmt: skip
 SIGNS = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*"}
 ORDERS = {ast.Lt: ">=", ast.LtE: "<", ast.Gt: "<=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "=="}
 NAMES = {"min": "max", "max": "min", "smaller": "larger", "larger": "smaller"}

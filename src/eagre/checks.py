@@ -143,7 +143,8 @@ def check_state(
 ) -> None:  # fmt: skip
     """Raise `InputError` for a state of another model kind, grid or reference data, or with values that are not finite.
 
-    fields : shapes by name; numbers : names of required entries of any shape; references : see `eagre.restart_references`.
+    fields : shapes by name; numbers : names of required entries of any shape; references : see
+    `eagre.restart_references`.
     """
     for name in (*fields, *numbers):
         actual_shape = np.shape(state[name]) if name in state else None

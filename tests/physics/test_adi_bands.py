@@ -229,7 +229,7 @@ def test_from_a_case_file():
         '[numerics]\ntime_step = "5 s"\n'
     )
     model = ShallowWaterADICase.loads(text).build()
-    assert [(subdomain.low, subdomain.first, subdomain.last, subdomain.high) for subdomain in model._engine.subdomains] == [
+    assert [(one.low, one.first, one.last, one.high) for one in model._engine.subdomains] == [
         (0, 0, 70, 70 + model._engine.overlap), (70 - model._engine.overlap, 70, 140, 140),
     ]  # fmt: skip
 

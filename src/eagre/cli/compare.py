@@ -48,13 +48,7 @@ def compare(
                 raise InputError(
                     f"{name} of two files", allowed="files with a common point with values", problem=problem
                 )
-            numbers = (
-                norms.l1,
-                norms.l2,
-                norms.largest,
-                norms.largest_over_points,
-                norms.relative,
-            )
+            numbers = norms.l1, norms.l2, norms.largest, norms.largest_over_points, norms.relative
             rows.append([name, *(f"{number:.4g}" for number in numbers), str(norms.points), str(norms.alone)])
         times = [f"{float(data['time']):.10g} s" for data in (one, other) if "time" in data.variables]
     out = console()

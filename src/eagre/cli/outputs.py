@@ -245,13 +245,8 @@ def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) ->
         with case.at("gauges", "points"):
             gauges = GaugeWriter(plan.gauges, model, case.gauges.on(model.grid), names, beside=writer_thread, **options)
         stack.enter_context(gauges)
-        add(
-            "gauges",
-            case.gauges.interval,
-            gauges.write,
-            at_start=new[plan.gauges],
-            start_sampling=gauges.start_sampling,
-        )
+        start, interval = new[plan.gauges], case.gauges.interval
+        add("gauges", interval, gauges.write, at_start=start, start_sampling=gauges.start_sampling)
     drifting = getattr(case, "particles", None)
     if drifting is not None and plan.particles is not None:
         tracks = stack.enter_context(ParticleWriter(plan.particles, model, **options))

@@ -2,8 +2,8 @@
 
 Each file defines one term. The class has the name of the file in capitals (`wind_stress.py` holds `WindStress`), and
 the section in a case file has the name of the file. Both are found by the file name: a new file adds a new term. Shared
-modules: `base` (base class), `collect` (the terms of a run), `compose` (generation of the kernel function), `moving`
-(time-varying fields) and `blended` (interpolated tables on a device).
+modules: `base` (base class), `collect` (the terms of a run), `compose` (generation of the kernel function),
+`record_quantities` (time-varying fields) and `blended` (interpolated tables on a device).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import importlib
 from pkgutil import iter_modules
 from typing import Any
 
-_SHARED = {"base", "blended", "collect", "compose", "moving"}
+_SHARED = {"base", "blended", "collect", "compose", "record_quantities"}
 
 
 def class_name(module: str) -> str:

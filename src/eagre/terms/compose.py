@@ -2,8 +2,8 @@
 
 The source code of the function is generated when a run is set up. The function reads a scalar where a quantity is
 uniform, a column where it varies with y only and a map elsewhere. It multiplies by a factor only where the factor
-varies with time. A time-varying field (`eagre.terms.record_quantities`) is read from the nodes of its record, or from a map of the
-record.
+varies with time. A time-varying field (`record_quantities`) is read from the nodes of its record, or from a map of
+the record.
 
 A kernel takes the tuple `terms` (values of the series, (rows, slots), double; slot of the first factor; then scalars,
 columns, maps and records in the precision of the run). Before its loops it computes

@@ -47,10 +47,12 @@ _HEADERS = {
     ),
     "simulator": (
         "from eagre.backend.simulated.kernels import cuda, driver, formula\n"
-        "from eagre.backend.simulated.operations import mbarrier_arrive, load_early, mbarrier_init, mbarrier_wait, prefetch_l2\n"
+        "from eagre.backend.simulated.operations import load_early, prefetch_l2\n"
+        "from eagre.backend.simulated.operations import mbarrier_arrive, mbarrier_init, mbarrier_wait\n"
         "from eagre.backend.simulated.operations import flat_load, flat_store, load_here, load_volatile\n"
         "from eagre.backend.simulated.operations import load_offset32, store_offset32\n"
-        "from eagre.backend.simulated.operations import load_four, load_two, store_four, store_two, two_in_word, two_of_word\n"
+        "from eagre.backend.simulated.operations import load_four, load_two, store_four, store_two\n"
+        "from eagre.backend.simulated.operations import two_in_word, two_of_word\n"
         "from eagre.backend.simulated.operations import grid_dependency_wait, launch_dependents, named_barrier\n"
         "from eagre.backend.simulated.operations import release_registers, acquire_registers\n"
         "from eagre.backend.simulated.operations import copies_arrived, copies_arrived_but_last, copies_in_group\n"

@@ -39,8 +39,8 @@ def dem_to_corners(dem: Dem, grid: Grid, *, nodata: str | float = "error", crest
         Treatment of DEM cells without data in the domain: raise an error, or use this elevation, m, positive up, before
         the interpolation.
     crests : {"keep", "mean"}
-        "keep": levees and dams up to three raster cells wide keep their height (see `eagre.io.rasters.crests`) on grid cells
-        as large as the cells of the raster or smaller. "mean": every corner is the mean of the raster cells around it.
+        "keep": levees and dams up to three raster cells wide keep their height (see `crests`) on grid cells as large
+        as the cells of the raster or smaller. "mean": every corner is the mean of the raster cells around it.
 
     Returns
     -------

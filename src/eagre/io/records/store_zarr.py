@@ -60,7 +60,7 @@ class ZarrStore:
         self, name: str, dimensions: tuple[str, ...], dtype: Any, attributes: Mapping[str, Any], *,
         data: Any, chunks: tuple[int, ...] | None, compression: int, fill: bool,
     ) -> None:  # fmt: skip
-        """Declare a variable; see `eagre.io.records.records.RecordFile.variable`. `compression` is the level of zstd."""
+        """Declare a variable; see `records.RecordFile.variable`. `compression` is the level of zstd."""
         from zarr.codecs import BloscCodec  # type: ignore[import-not-found]
 
         shape = tuple(self._sizes[one] for one in dimensions)

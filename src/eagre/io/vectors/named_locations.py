@@ -92,8 +92,8 @@ def read_points(path: Path, layer: str | None = None, crs: str | None = None) ->
     path : Path
         ``.csv``: a header with the columns name, x and y (or easting and northing), or name, lon and lat (degrees,
         WGS 84); other columns are ignored. Commas, semicolons or tabs separate columns, and decimal commas are valid
-        unless commas separate columns. Or a file with features of the type Point that `eagre.io.vectors.vector.read_features`
-        reads, with a property "name" or an id.
+        unless commas separate columns. Or a file with features of the type Point that `vector.read_features` reads,
+        with a property "name" or an id.
     layer : str, optional
         Layer of a file with several layers.
     crs : str, optional

@@ -77,7 +77,7 @@ class AnelasticFlow(BaseModel):
     top_height : float, m
         Height of the domain; the period where z is periodic.
     atmosphere : Atmosphere
-        Equations, reference state and ambient state (`eagre.models.anelastic.base.atmosphere`); incompressible by default.
+        Equations, reference state and ambient state (`eagre.Atmosphere`); incompressible by default.
     velocity : tuple of three floats or (nz, ny, nx) arrays, m/s
         Initial u, v, w; the first projection removes their divergence. The default is the ambient wind.
     theta, theta_perturbation : float or (nz, ny, nx) array, K

@@ -58,7 +58,7 @@ class Steps:
 
 
 class Engine:
-    """Engine on one device; `eagre.models.barotropic.devices.multi_device.MultiDeviceEngine` has the same interface on several."""
+    """Engine on one device; `devices.multi_device` has the same interface on several."""
 
     def __init__(self, setup: Setup, device: Device, precision: str) -> None:
         self.setup, self.device = setup, device

@@ -179,16 +179,9 @@ class BarotropicVorticity(BaseModel):
         self.device = device_for(device, self.kind, grid.cells, precision)
         check_size(grid)
         has = layers is not None, tracer is not None
-        statistics_plan = statistics_plan_of(
-            time_statistics, {one.name: one for one in fields_of(*has)}, possible(*has)
-        )
-        check_memory(
-            grid,
-            self.device,
-            precision,
-            1 + has[0],
-            statistics_array_count(statistics_plan, precision) + wind_array_count(wind_forcing),
-        )
+        plan = statistics_plan_of(time_statistics, {one.name: one for one in fields_of(*has)}, possible(*has))
+        arrays = statistics_array_count(plan, precision) + wind_array_count(wind_forcing)
+        check_memory(grid, self.device, precision, 1 + has[0], arrays)
         self.setup = Setup(
             grid=grid,
             basin=one_of("basin", basin, BASINS),
@@ -209,7 +202,7 @@ class BarotropicVorticity(BaseModel):
             diffusivity=None if tracer is None else checked_number("tracer_diffusivity", tracer_diffusivity),
             particles=0 if particles is None else len(particles),
             kernels=one_of("kernels", kernels, KERNELS),
-            time_statistics=statistics_plan,
+            time_statistics=plan,
         )
         check_together(self.setup, precision)
         check_time_step(self.setup)

@@ -205,13 +205,8 @@ class PotentialWaves(BaseModel):
         vertical = Vertical(vertical_points, order, bool(vertical_clustering))
         check_kinds(relaxation_zones, wavemakers, sponges)
         requested: dict[str, Any] = requested_averages(VARIABLES, time_statistics, statistics_from)
-        check_memory(
-            grid,
-            self.device,
-            precision,
-            vertical_points,
-            statistics_array_count(requested["time_statistics"], precision),
-        )
+        arrays = statistics_array_count(requested["time_statistics"], precision)
+        check_memory(grid, self.device, precision, vertical_points, arrays)
         check_points(grid, periodic_axes := PERIODIC[one_of("periodic", periodic, tuple(PERIODIC))], order)
         h, g = checked_depth(depth, grid), checked_number("gravity", gravity, 1e-6, 1e6)
         check_zones(relaxation_zones, h, grid, periodic_axes)

@@ -32,7 +32,7 @@ def push_on(depths, p_here, q_sum, forcing, row, index, p):
 
 @cell
 def row_and_column(row, index, pitch):
-    """Return row and column for `eagre.terms.record_quantities.WHERE` from a flat index and an offset in padded arrays."""
+    """Return row and column for `record_quantities.WHERE` from a flat index and an offset in padded arrays."""
     return np.int32(row) - 1, np.int32(np.int64(index[0]) + index[1] - np.int64(row) * np.int64(pitch)) - PADDING
 
 

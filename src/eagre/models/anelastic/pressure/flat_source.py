@@ -1,7 +1,7 @@
 """Source templates of the kernels of `flat_cuda`, unrolled for VECTOR points per thread along x.
 
-See `eagre.solvers.gcr.fused_source`: ``{name}`` stands for the points of an array of the thread, and all loads of a level
-precede their use. `star`, `first` and `gradient` are tables per axis.
+See `eagre.solvers.gcr.fused_source`: ``{name}`` stands for the points of an array of the thread, and all loads of a
+level precede their use. `star`, `first` and `gradient` are tables per axis.
 """
 
 RESIDUAL = """

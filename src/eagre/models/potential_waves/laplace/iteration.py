@@ -124,8 +124,8 @@ class Iteration:
         return self._run(self._residuals, "conjugate residuals", tolerance, max_iterations, prologue, count)
 
     def _run(
-        self, iteration: ConvergenceLoop | ConjugateResiduals, method: str, tolerance: float, max_iterations: int, prologue: Prologue,
-        completed: int,
+        self, iteration: ConvergenceLoop | ConjugateResiduals, method: str, tolerance: float, max_iterations: int,
+        prologue: Prologue, completed: int,
     ) -> IterationResult:  # fmt: skip
         """Run a method up to a total of `max_iterations` iterations, and set `last`."""
         previous = self.last.previous_iterations if completed and method == self.last.method else completed

@@ -76,8 +76,8 @@ class DistributedLaplace(Laplace):
         self.multigrid = DistributedMultigrid(*known, paired=is_large(h.shape, vertical) and bool(factors))
         self.subdomains = [
             LaplacePart(
-                self.device.local_values(h, rank), spacing, vertical, modes, (False, periodic[1]), rank_device, precision,
-                linear, plain, self.multigrid.fine[rank], self.device.inside(rank),
+                self.device.local_values(h, rank), spacing, vertical, modes, (False, periodic[1]), rank_device,
+                precision, linear, plain, self.multigrid.fine[rank], self.device.inside(rank),
             )
             for rank, rank_device in enumerate(group.devices)
         ]  # fmt: skip

@@ -12,7 +12,7 @@ A. P. Engsig-Karup, H. B. Bingham, O. Lindberg, J. Comput. Phys. 228, 2100-2118 
 equations 1 to 5; for phi_t R. Cointe, P. Geyer, B. King, B. Molin, M. Tramoni, Proc. 18th Symp. Naval Hydrodynamics
 (1990), 85-99.
 
-The potential of the model does not contain the part U a of a wavemaker (`eagre.models.potential_waves.boundaries.wavemaker`). The
+The potential of the model does not contain the part U a of a wavemaker (`boundaries.wavemaker`). The
 known derivatives of U a are added, and U_t a is added to phi_t.
 """
 
