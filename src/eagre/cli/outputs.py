@@ -231,9 +231,7 @@ def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) ->
     stack.callback(writer_thread.close)
     new = {path: not (plan.append and path.exists()) for path in plan.files}
 
-    def add(
-        name: str, interval: float | None, action: Callable[[Model], object], *, at_start: bool, **more: Any
-    ) -> None:
+    def add(name: str, interval: float | None, action: Callable[[Model], object], at_start: bool, **more: Any) -> None:
         events.append(Event(interval, None, action, name, at_start=at_start, at_end=True, **more))
 
     fields_of, measured_of = dict(plan.fields), dict(plan.measured)
@@ -245,8 +243,8 @@ def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) ->
         with case.at("gauges", "points"):
             gauges = GaugeWriter(plan.gauges, model, case.gauges.on(model.grid), names, beside=writer_thread, **options)
         stack.enter_context(gauges)
-        start, interval = new[plan.gauges], case.gauges.interval
-        add("gauges", interval, gauges.write, at_start=start, start_sampling=gauges.start_sampling)
+        start = {"at_start": new[plan.gauges], "start_sampling": gauges.start_sampling}
+        add("gauges", case.gauges.interval, gauges.write, **start)
     drifting = getattr(case, "particles", None)
     if drifting is not None and plan.particles is not None:
         tracks = stack.enter_context(ParticleWriter(plan.particles, model, **options))

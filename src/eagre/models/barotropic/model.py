@@ -208,12 +208,10 @@ class BarotropicVorticity(BaseModel):
         check_time_step(self.setup)
         relative = relative_vorticity, relative_vorticity_lower
         start = initial_vorticity(self.setup, relative, (potential_vorticity, potential_vorticity_lower))
+        concentration = None if tracer is None else field_at_points("tracer", tracer, grid)
+        positions = None if particles is None else grid_positions(particles, grid, self.setup.periodic)
         self._engine = engine_for(self.setup, self.device, precision)
-        self._engine.set_state(
-            start,
-            None if tracer is None else field_at_points("tracer", tracer, grid),
-            None if particles is None else grid_positions(particles, grid, self.setup.periodic),
-        )
+        self._engine.set_state(start, concentration, positions)
         self._stepper = Stepper(self._engine, float(start_time))
 
     def _begin_anew(self, state: dict[str, np.ndarray]) -> None:

@@ -184,9 +184,8 @@ class ShallowWaterADI(Fields, BaseModel):
         precision, self._why_precision = chosen_precision(precision, terms, surface, dry_land, step)
         self.precision, self.device = precision, device_for(device, self.kind, grid.cells, precision)
         averaged = statistics_plan_of(time_statistics, self.variables, QUANTITIES.cells, maps)
-        arrays = planes_of(maps) + statistics_array_count(averaged, precision)
-        size = DEVICE_WORDS + maps_of(terms, self.device.kind) + arrays
-        check_memory(grid, self.device, precision, size, MAX_MARGIN)
+        arrays = planes_of(maps) + statistics_array_count(averaged, precision) + maps_of(terms, self.device.kind)
+        check_memory(grid, self.device, precision, DEVICE_WORDS + arrays, MAX_MARGIN)
         time, level = checked_number("start_time", start_time, -1e12, 1e12), level_of(precision, surface, dry_land)
         water, segments = np.where(dry_land, 0.0, thickness), self.boundaries.checked_segments(grid, gravity)
         segments, self._initial_notes = with_initial_water(segments, grid, surface, water, corners, time)
