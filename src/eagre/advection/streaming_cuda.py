@@ -13,7 +13,7 @@ independent of other warps is done between arrival at a barrier and the wait.
 The work is a sequence of planes of tiles, one tile after another, distributed evenly among the blocks: grids of few
 tiles are split along z, and blocks do not wait for one another.
 
-The source (`march_text`) is unrolled for a number of fields with one advector, rows and columns.
+The source (`streaming_source`) is unrolled for a number of fields with one advector, rows and columns.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Source of the MPDATA streaming kernel, first part: thread indices, asynchronous copies, start of a column of tiles.
 
-See `march_text`.
+See `streaming_source`.
 """
 
 BEGIN = """

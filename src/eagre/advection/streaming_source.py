@@ -1,4 +1,4 @@
-"""Source of the MPDATA streaming kernel (`march_cuda`): loops over fields f, rows r and columns c of a thread.
+"""Source of the MPDATA streaming kernel (`streaming_cuda`): loops over fields f, rows r and columns c of a thread.
 
 Quantities at the points of a thread are arrays in the source, ``p0[f, r, c]``, and become scalar variables when the
 loops are unrolled. Suffixes: 0 for plane t, 1 for t - 1, 2 for t - 2. d1, d2, d3 are limited fluxes.
@@ -17,7 +17,7 @@ low                     flux through the lower face in the first pass
 flat, net               net outflow of the second pass along x and z without the upper face; net: also along y
 ======================= ==========================================================================================
 
-Macros are written as calls (`march_words`).
+Macros are written as calls (`streaming_macros`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compile worker (see `ahead`): compiles jobs and prints the name of each completed program."""
+"""Compile worker (see `parallel`): compiles jobs and prints the name of each completed program."""
 
 from __future__ import annotations
 

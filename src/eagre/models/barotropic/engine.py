@@ -1,4 +1,4 @@
-"""Single-device engine of the barotropic model: arrays, kernels and steps (several devices: `bands`)."""
+"""Single-device engine of the barotropic model: arrays, kernels and steps (several devices: `devices.multi_device`)."""
 
 from __future__ import annotations
 

@@ -345,7 +345,7 @@ class Engine:
         return first_bad(self.row_sums())
 
     def sample(self, j: np.ndarray, i: np.ndarray) -> list[np.ndarray]:
-        """Return the values of `taking.sample_points` for cells (j, i)."""
+        """Return the values of `sampling.point_sampling.sample_points` for cells (j, i)."""
         newer, column = self.parity, i + PADDING
         values = [(self.z[0], 0, 0), (self.p[newer], 0, 0), (self.p[newer], 0, 1)]
         values += [(self.q[k], up, 0) for k in (1 - newer, newer) for up in (0, 1)]

@@ -48,7 +48,7 @@ def column_table(
     factor : float
         Factor of the right-hand side.
     walls : bool
-        False: the recurrences only, with g before and p after the rows 0, as required by `bands`.
+        False: the recurrences only, with g before and p after the rows 0, as required by `slabs`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Exchange between slabs (`bands`) and its application; one object per slab."""
+"""Exchange between slabs (`slabs`) and its application; one object per slab."""
 
 from __future__ import annotations
 

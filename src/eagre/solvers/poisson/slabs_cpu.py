@@ -1,4 +1,4 @@
-"""Contributions of other slabs and walls to a slab (`bands`), on the CPU."""
+"""Contributions of other slabs and walls to a slab (`slabs`), on the CPU."""
 
 from __future__ import annotations
 

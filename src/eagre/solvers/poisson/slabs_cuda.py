@@ -1,4 +1,4 @@
-"""Contributions of other slabs and walls to a slab (`bands`), on a GPU."""
+"""Contributions of other slabs and walls to a slab (`slabs`), on a GPU."""
 
 from __future__ import annotations
 

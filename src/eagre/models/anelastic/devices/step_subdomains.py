@@ -1,6 +1,6 @@
 """Time steps of the anelastic model on several devices, each with a slab of rows.
 
-The halo covers the stencil of a step (`cutting.halo_rows`), so that no exchange is needed before the projection. The
+The halo covers the stencil of a step (`subdomain.halo_rows`), so that no exchange is needed before the projection. The
 halo rows of the new state are exchanged after the step.
 """
 

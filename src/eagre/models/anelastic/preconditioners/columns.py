@@ -55,7 +55,7 @@ def factor_of(tables, k, j, i):
 
 @cell
 def divide(k, j, i, f, tables):
-    """Solve for a transformed periodic z; tables : `Symbols`. A CPU uses `rings`."""
+    """Solve for a transformed periodic z; tables : `Symbols`. A CPU uses `cyclic_columns`."""
     factor = real(factor_of(tables, k, j, i))
     for component in range(PARTS):
         f[k, j, PARTS * i + component] *= factor

@@ -3,7 +3,7 @@
 If rho*, C and the stretching depend on height alone, modes exp(i kappa x) of x and y decouple, with the symbol
 -sin^2(kappa d) / d^2 of centred differences over two grid spacings. Axes between walls use cosines through the
 outermost points. A periodic z with constant coefficients is also transformed on a GPU; a CPU solves periodic columns
-(`rings`).
+(`cyclic_columns`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """CPU kernels of the surface, by segments of a row: `set_surface`, `set_sources` and `set_rates` of `reference`.
 
-In double precision; see `columns_cpu` for the layout of a row segment in the scratch memory.
+In double precision; see `laplace.columns_cpu` for the layout of a row segment in the scratch memory.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Row-slab subdomain of the explicit model on one device: an engine with a halo of two rows.
 
-For the synchronisation and the halo exchange see `bands`.
+For the synchronisation and the halo exchange see `multi_device`.
 """
 
 from __future__ import annotations

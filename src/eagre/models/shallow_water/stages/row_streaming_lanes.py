@@ -1,4 +1,4 @@
-"""Data of a lane of the row-streaming kernel `march_cuda`: rows, bed corners, faces, fluxes and walls of its column."""
+"""Data of a lane of the kernel `row_streaming_cuda`: rows, bed corners, faces, fluxes and walls of its column."""
 
 from typing import NamedTuple
 

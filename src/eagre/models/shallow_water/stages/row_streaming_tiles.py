@@ -1,4 +1,4 @@
-"""Decomposition of a grid into tiles for the row-streaming kernel on a CPU (`march_cpu`)."""
+"""Decomposition of a grid into tiles for the row-streaming kernel on a CPU (`row_streaming_cpu`)."""
 
 import numpy as np
 

@@ -1,6 +1,7 @@
 """Stage of a sweep along x or y on the CPU, for the split schemes: row streaming of tiles in one direction.
 
-See `march_cpu`. Along x the rows are independent. Along y the scratch of the tile keeps the data for the next row.
+See `row_streaming_cpu`. Along x the rows are independent. Along y the scratch of the tile stores the data for the next
+row.
 """
 
 import numpy as np
@@ -79,7 +80,7 @@ def row_of_sweep(q, bed, s, j, i0, n, p):
 
 @cell
 def row_class_along_x(bed, s, j, i0, n, p):
-    """Classify row j for fluxes in x only; see `march_cpu.row_class`."""
+    """Classify row j for fluxes in x only; see `row_streaming_cpu.row_class`."""
     uncovered = 0
     for i in range(n):
         c = i0 + i

@@ -1,4 +1,4 @@
-"""Stage of a sweep along x or y on a GPU, for the split schemes (compare `march_cuda`).
+"""Stage of a sweep along x or y on a GPU, for the split schemes (compare `row_streaming_cuda`).
 
 Along x the lanes of a warp have neighbouring columns. Along y each lane has an independent column. Either kernel moves
 7 values per cell, 10 in a second stage.
@@ -163,7 +163,7 @@ def sweep_x_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock,
 def uncovered_y(below, w, above, south, north, p):
     """Return whether a face in y of a row can be dry.
 
-    Lanes do not read their neighbours (see `march_lanes.uncovered`).
+    Lanes do not read their neighbours (see `row_streaming_lanes.uncovered`).
     """
     low = smaller(w, smaller(below, above))
     high = larger(larger(south.west, south.east), larger(north.west, north.east))
@@ -206,7 +206,7 @@ def update_row_y(
     q, old, out, left, bed, manning, forcing, open_north, j, i, row, above, top_state, south, north, next_north,
     top_corners, flux, face, rise, shore, store, seed, p, dt,
 ):  # fmt: skip
-    """Update interior row j and move one row north; for arguments and results see `march_cuda.update_row`."""
+    """Update interior row j and move one row north; for arguments and results see `row_streaming_cuda.update_row`."""
     ny = np.uint32(q.shape[1] - 4)
     state_n, g_n2 = before_of(old, row, j + 2, i), prefetch_friction(manning, j, i, p)
     more = left_along_x(left, j + 2, i)
@@ -230,7 +230,7 @@ def update_row_y(
 def sweep_y_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock, phase):
     """Compute one stage along y from q into out; one warp per block, grid over tiles of 32 columns and ROWS rows.
 
-    The loop computes two rows per iteration (see `march_cuda`); ROWS is even.
+    The loop computes two rows per iteration (see `row_streaming_cuda`); ROWS is even.
     """
     ny, nx = np.uint32(q.shape[1] - 4), np.uint32(q.shape[2] - 4)
     launch_dependents()

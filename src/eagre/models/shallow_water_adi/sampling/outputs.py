@@ -66,7 +66,7 @@ class Fields:
     def _values_of(
         self, samples: Sequence[np.ndarray] | np.ndarray, *, j: np.ndarray, i: np.ndarray, names: Sequence[str]
     ) -> dict[str, np.ndarray]:
-        """Return fields in cells (j, i) from the values that `taking.sample_points` samples."""
+        """Return fields in cells (j, i) from the values that `point_sampling.sample_points` samples."""
         z, p, p_high, q_before, q_before_high, q_after, q_after_high, *_ = samples
         q, q_high = _mean(q_before, q_after), _mean(q_before_high, q_after_high)
         fluxes = (_mean(p_high, p), _mean(q_high, q))

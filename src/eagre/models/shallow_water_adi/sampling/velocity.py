@@ -99,7 +99,7 @@ def velocities_of(z: np.ndarray, p: np.ndarray, q: np.ndarray, setup: Any) -> tu
 def velocities_at(
     samples: Sequence[np.ndarray] | np.ndarray, setup: Any, j: Any, i: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the velocities along x and y in cells (j, i) on the host from the values of `taking.sample_points`."""
+    """Return the velocities along x and y in cells (j, i) on the host from values of `point_sampling.sample_points`."""
     z, p, p_high, q_before, q_before_high, q_after, q_after_high, *neighbours = samples
     half = z.dtype.type(0.5)
     q = ((q_before + q_after) * half, (q_before_high + q_after_high) * half)
