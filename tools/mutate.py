@@ -34,20 +34,19 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "backend/compilation/origin.py": TUNER,
     "backend/tuned.py": TUNER,
     "bench/benchmark.py": "tests/unit/test_bench_records.py",
-    "bench/compilers.py": TUNER,
+    "bench/tuning/compilers.py": TUNER,
     "bench/tuner": f"{TUNER} tests/cli/test_cli_tune.py",
-    "bench/workload.py": TUNER,
+    "bench/tuning/workload.py": TUNER,
     "boundaries": "tests/unit/test_boundary_cells.py tests/unit/test_boundary_tables.py "
     "tests/unit/test_boundaries_bed.py tests/kernels/test_ghosts.py tests/physics/test_boundaries.py "
     "tests/physics/test_balance.py",
-    "boundaries/halo.py": "tests/unit/test_halo.py",
     "boundaries/internal.py": "tests/unit/test_boundaries_inside.py tests/unit/test_boundary_tables.py "
     "tests/physics/test_inside.py",
-    "boundaries/lines.py": "tests/physics/test_lines.py tests/kernels/test_lines_kernels.py",
-    "config/levees.py": "tests/unit/test_config_levees.py tests/physics/test_levees.py",
-    "config/tides.py": "tests/unit/test_tides.py",
-    "config/units.py": "tests/unit/test_config_units.py",
-    "config/zone_series.py": "tests/unit/test_config_zone_rain.py",
+    "boundaries/cross_sections.py": "tests/physics/test_lines.py tests/kernels/test_lines_kernels.py",
+    "config/water/levees.py": "tests/unit/test_config_levees.py tests/physics/test_levees.py",
+    "config/water/tides.py": "tests/unit/test_tides.py",
+    "config/values/units.py": "tests/unit/test_config_units.py",
+    "config/water/zone_series.py": "tests/unit/test_config_zone_rain.py",
     "config": "tests/unit/test_config_units.py tests/unit/test_config_expressions.py tests/unit/test_config_case.py",
     "cyclone.py": "tests/unit/test_cyclone.py",
     "decomposition.py": "tests/unit/test_decomposition.py",
@@ -129,7 +128,7 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "waves/linear.py": "tests/unit/test_waves_seas.py",
     "waves/reflection.py": "tests/unit/test_waves_records.py",
     "waves/statistics.py": "tests/unit/test_waves_records.py",
-    "waves/steady.py": "tests/unit/test_waves_regular.py",
+    "waves/nonlinear/steady.py": "tests/unit/test_waves_regular.py",
 }
 SIMULATED = {  # kernels of a GPU: the same, with a part of a test's name
     "models/barotropic/update/update_cuda.py": ("tests/kernels/test_barotropic_kernels.py", "simulated_cuda"),
@@ -138,7 +137,7 @@ SIMULATED = {  # kernels of a GPU: the same, with a part of a test's name
     "models/shallow_water/stages/row_streaming_lanes.py": ("tests/kernels/test_targets_agree.py", "march"),
     "models/shallow_water/tile_": ("tests/kernels/test_targets_agree.py", "tiles or odd_sizes"),
     "models/shallow_water_adi/sweep_cuda": ("tests/kernels/test_adi_kernels.py", "simulated_sweeps"),
-    "solvers/poisson/slabs_cuda.py": ("tests/kernels/test_barotropic_bands.py", "simulated"),
+    "solvers/poisson/devices/slabs_cuda.py": ("tests/kernels/test_barotropic_bands.py", "simulated"),
     "solvers/poisson/box_cuda.py": ("tests/kernels/test_barotropic_kernels.py", "simulated_cuda"),
     "solvers/poisson/columns_cuda.py": ("tests/kernels/test_barotropic_kernels.py", "simulated_columns"),
     "solvers/poisson/rows_cuda.py": ("tests/kernels/test_barotropic_kernels.py", "simulated_sine or simulated_cuda"),
@@ -150,7 +149,7 @@ SIMULATED = {  # kernels of a GPU: the same, with a part of a test's name
     "solvers/tridiagonal/reduction_cuda.py": ("tests/kernels/test_tridiagonal.py", "simulated_methods"),
 }
 FORMULAS = (
-    "boundaries", "config/units.py", "decomposition.py", "io/rasters/geotiff.py", "io/rasters/resample.py",
+    "boundaries", "config/values/units.py", "decomposition.py", "io/rasters/geotiff.py", "io/rasters/resample.py",
     "io/tables/series.py", "kernels", "models", "series.py", "solvers", "stepping", "terms",
 )  # fmt: skip
 SIGNS = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*"}

@@ -9,19 +9,19 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from eagre.config.conditions import CONDITIONS, InsidePlace, Place
-from eagre.config.expressions import CONSTANTS, FUNCTIONS
-from eagre.config.fieldvalues import ClassRaster, FieldValue, RasterFile
 from eagre.config.named_locations import PlacesFile
 from eagre.config.section import Section
-from eagre.config.signals import SeriesExpression, SeriesFile, SeriesTable, Signal
-from eagre.config.tides import SeriesTides
 from eagre.config.toml import literal
-from eagre.config.units import DIMENSIONS
-from eagre.config.volumes import VolumeValue
-from eagre.config.waves import WAVES
-from eagre.config.zone_series import ZoneSeries
-from eagre.config.zones import Zones
+from eagre.config.values.expressions import CONSTANTS, FUNCTIONS
+from eagre.config.values.field_values import ClassRaster, FieldValue, RasterFile
+from eagre.config.values.signals import SeriesExpression, SeriesFile, SeriesTable, Signal
+from eagre.config.values.units import DIMENSIONS
+from eagre.config.values.volumes import VolumeValue
+from eagre.config.values.zones import Zones
+from eagre.config.water.conditions import CONDITIONS, InsidePlace, Place
+from eagre.config.water.tides import SeriesTides
+from eagre.config.water.zone_series import ZoneSeries
+from eagre.config.waves.tables import WAVES
 from eagre.models.registry import KINDS
 
 FORMS: dict[type[Section], str] = {

@@ -3,7 +3,7 @@
     PYTHONPATH=src:benchmarks python benchmarks/studies/mpdata_blocks.py double 256,256,256 1,12,2,1,2,168,1,2,1 ...
 
 After the precision and the grids, which end in ``w`` for walls, the blocks to try, each as the numbers of
-`eagre.advection.streaming_cuda.Block`. Prints cell-steps a second, us a step and the difference from the stages. With
+`eagre.advection.streaming.kernel.Block`. Prints cell-steps a second, us a step and the difference from the stages. With
 ``--compile`` each program runs once on a small grid.
 """
 
@@ -17,7 +17,7 @@ from mpdata import Problem
 
 from eagre.advection.mpdata import plan_of
 from eagre.advection.plan import Options
-from eagre.advection.streaming_cuda import Block
+from eagre.advection.streaming.kernel import Block
 from eagre.backend.select import select
 
 SMALL = {0: (16, 16, 16), 1: (17, 17, 17)}  # copied 16 bytes at once, and a word

@@ -13,7 +13,7 @@ import pytest
 import xarray as xr
 
 from eagre.config.case import Case
-from eagre.config.terrain import GridSection
+from eagre.config.water.terrain import GridSection
 from eagre.errors import BlowUpError, DeviceError, MemoryNeededError
 from eagre.fields import Variable
 from eagre.grid import Grid

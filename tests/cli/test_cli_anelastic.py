@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre.cli import exits
 from eagre.cli.new import template
+from eagre.cli.support import exits
 from eagre.models.anelastic.stability import max_stable_courant
 from eagre.models.registry import load_case
 

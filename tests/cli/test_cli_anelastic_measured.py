@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from eagre.cli import exits
+from eagre.cli.support import exits
 
 CASE = """\
 model = "anelastic"

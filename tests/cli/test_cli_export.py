@@ -12,7 +12,7 @@ import xarray as xr
 from rasterio.features import bounds, rasterize
 from rasterio.warp import transform, transform_geom
 
-from eagre.cli import exits
+from eagre.cli.support import exits
 
 NX, NY, CELL, WEST, SOUTH = 40, 30, 20.0, 512_000.0, 4_660_000.0
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eagre.cli import exits
+from eagre.cli.support import exits
 from eagre.io import read_restart_header
 from eagre.io.files import WriteError
 from eagre.io.records.records import RecordFile
@@ -379,7 +379,7 @@ def test_a_sigterm_that_python_drops_ends_the_run(fake_case, eagre, monkeypatch,
 
 
 def test_a_scheduler_may_end_it_before_the_first_step(fake_kind, fake_case, eagre, monkeypatch):
-    from eagre.cli import outputs
+    from eagre.cli.support import outputs
 
     def terminated(*_):
         os.kill(os.getpid(), signal.SIGTERM)
@@ -393,7 +393,7 @@ def test_a_scheduler_may_end_it_before_the_first_step(fake_kind, fake_case, eagr
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_files_are_opened_leaves_a_restart(fake_case, eagre, monkeypatch, tmp_path, number):
-    from eagre.cli import outputs
+    from eagre.cli.support import outputs
 
     make = outputs.make_events
 

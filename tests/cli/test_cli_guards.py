@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from eagre.cli import exits
+from eagre.cli.support import exits
 
 SPELLINGS = ("same", "dotted", "symlink", "hardlink")
 

@@ -13,13 +13,13 @@ import pytest
 from eagre.backend.select import select
 from eagre.backend.tuned import file_of
 from eagre.bench.transfers import TransferTime
-from eagre.cli import exits
 from eagre.cli.bench import update
-from eagre.cli.console import duration, quantity, size, whole
-from eagre.cli.outputs import records
+from eagre.cli.support import exits
+from eagre.cli.support.console import duration, quantity, size, whole
+from eagre.cli.support.outputs import records
 from eagre.errors import BlowUpError, DeviceError, InputError, MemoryNeededError
 from eagre.models.registry import KINDS, load_case
-from eagre.validation.result import Result
+from eagre.validation.comparison.result import Result
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre.cli import exits
+from eagre.cli.support import exits
 from eagre.grid import Grid
 from eagre.io.writers.grid_subset import Subset
 

@@ -16,17 +16,17 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from PIL import Image, ImageSequence
 
-from eagre.cli import exits
+from eagre.cli.support import exits
 from eagre.errors import InputError
 from eagre.plots import FieldFile, GaugeFile, open_results
 from eagre.plots.animation import _ffmpeg, _writer
-from eagre.plots.frames import colour_range
+from eagre.plots.data.tables import read_observed
+from eagre.plots.drawing.frames import colour_range
+from eagre.plots.drawing.style import hillshade, nice_time
 from eagre.plots.gauges import misfit
 from eagre.plots.maps import MapPicture
 from eagre.plots.perspective import BRIGHT, CUT, DEEP, PerspectivePicture, bilinear
 from eagre.plots.profiles import ProfilePicture
-from eagre.plots.style import hillshade, nice_time
-from eagre.plots.tables import read_observed
 
 
 def make_fields(path, nx=30, ny=20, times=(0.0, 60.0, 120.0), units="s"):

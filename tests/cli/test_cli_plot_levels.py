@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from PIL import Image
 
-from eagre.cli import exits
+from eagre.cli.support import exits
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre.cli import exits
+from eagre.cli.support import exits
 
 CASE = """\
 model = "potential-waves"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eagre.cli import exits
+from eagre.cli.support import exits
 from eagre.reproduce import run
 from eagre.reproduce.registry import SOURCES, Item
 from eagre.reproduce.verdicts import exact

@@ -16,9 +16,9 @@ import pytest
 import xarray as xr
 from rich.console import Console
 
-from eagre.cli import exits, progress
-from eagre.cli.progress import rates, share_done
 from eagre.cli.run import _of_copy, _summary_rows
+from eagre.cli.support import exits, progress
+from eagre.cli.support.progress import rates, share_done
 from eagre.io import restart, write_restart
 from eagre.io.records.records import RecordFile
 from eagre.kernels.water_sums import water_rows

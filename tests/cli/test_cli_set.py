@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 
-from eagre.cli import exits
+from eagre.cli.support import exits
 
 
 def test_values_of_the_command_line_count_and_are_told(eagre, fake_case, tmp_path, opened):
@@ -39,7 +39,7 @@ def test_a_stopped_run_tells_the_whole_command_that_goes_on(eagre, fake_case, tm
 
 
 def test_a_parent_that_closed_the_output(eagre, fake_case, tmp_path, monkeypatch):
-    from eagre.cli.console import WIDE, console
+    from eagre.cli.support.console import WIDE, console
 
     monkeypatch.setattr(sys, "stdout", None)
     out = console()

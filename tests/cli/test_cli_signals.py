@@ -12,7 +12,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from eagre.cli import exits
+from eagre.cli.support import exits
 
 CASE = """\
 model = "shallow-water"

@@ -11,7 +11,8 @@ import pytest
 from case_texts import still_water
 from eagre.backend.select import select
 from eagre.backend.tuned import file_of
-from eagre.bench import tuner, tuner_schemes, tuner_targets, workload
+from eagre.bench.tuning import schemes as tuner_schemes
+from eagre.bench.tuning import targets, tuner, workload
 from eagre.errors import EagreError
 from eagre.layouts import store
 from eagre.tuning import session
@@ -197,15 +198,15 @@ def test_whole_runs_are_kept_and_errors_beside_them(monkeypatch):
 def test_timings_count_for_the_source_of_what_was_timed(monkeypatch):
     """Another set-up of a benchmark, or another way to time it: all anew."""
     cpu = select("cpu")
-    target = tuner_targets.target_at("shallow-water", cpu, "single", 16)
+    target = targets.target_at("shallow-water", cpu, "single", 16)
     target.journal("one").add(Trial({}, {}, [1.0]))
     assert len(target.journal("one").trials) == 1
-    monkeypatch.setattr(tuner_targets, "timed_source", lambda: "another")
+    monkeypatch.setattr(targets, "timed_source", lambda: "another")
     assert not target.journal("one").trials
     asked = []
     monkeypatch.undo()
-    monkeypatch.setattr(tuner_targets, "hash_of", lambda root, folders: (asked.extend(folders), "0")[1])
-    tuner_targets.timed_source.__wrapped__()
+    monkeypatch.setattr(targets, "hash_of", lambda root, folders: (asked.extend(folders), "0")[1])
+    targets.timed_source.__wrapped__()
     assert {"bench", "cases", "tuning"} <= set(asked) and all((SOURCE / one).is_dir() for one in asked)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from eagre import Grid, PotentialWaves
-from eagre.cli import exits
+from eagre.cli.support import exits
 from eagre.errors import ConvergenceError
 from eagre.models.potential_waves.laplace.solver import LaplaceProblem
 

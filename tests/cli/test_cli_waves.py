@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from eagre.cli import exits
+from eagre.cli.support import exits
 from eagre.waves import wave_number
 
 X = np.array([0.0, 0.7, 1.6])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from eagre.cli import exits
+from eagre.cli.support import exits
 
 pytest.importorskip("zarr", reason="pip install 'eagre[zarr]'")
 

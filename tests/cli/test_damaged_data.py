@@ -10,7 +10,7 @@ import pytest
 import rasterio
 import xarray as xr
 
-from eagre.cli import exits
+from eagre.cli.support import exits
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.io.rasters.dem import read_dem

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre.cli import exits
-from eagre.config.expressions import Expression
+from eagre.cli.support import exits
+from eagre.config.values.expressions import Expression
 from eagre.errors import InputError
 
 CASE = """\

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from eagre.cli import exits
+from eagre.cli.support import exits
 from eagre.errors import InputError
 from eagre.models.shallow_water.config import ShallowWaterCase
 from eagre.plots import animate, open_results

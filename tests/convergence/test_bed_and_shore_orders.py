@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eagre.cases import basins, channels, dam_breaks
-from eagre.validation.measures import convergence_study
+from eagre.validation.comparison.measures import convergence_study
 
 
 @pytest.mark.parametrize("flow", ["subcritical", "transcritical"])

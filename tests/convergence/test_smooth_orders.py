@@ -7,8 +7,8 @@ import itertools
 import pytest
 
 from eagre.cases import waves
-from eagre.validation.measures import convergence_study, run_case
-from eagre.validation.norms import observed_orders
+from eagre.validation.comparison.measures import convergence_study, run_case
+from eagre.validation.comparison.norms import observed_orders
 
 
 @pytest.mark.parametrize("treatment", ["hydrostatic", "kurganov-petrova"])

@@ -20,7 +20,7 @@ from eagre import (
     WindStress,
 )
 from eagre.backend.device import PlainDevice
-from eagre.bench import mike21_sweeps
+from eagre.bench.papers import mike21_sweeps
 from eagre.kernels.roots import power_seven_sixths
 from eagre.models.shallow_water_adi.sweeps import sweep_cuda_y
 from kernels.recording import RecordingDevice, name_of

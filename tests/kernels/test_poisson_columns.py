@@ -10,7 +10,7 @@ from eagre.backend.device import Launch
 from eagre.backend.select import select
 from eagre.solvers.poisson.columns import column_table
 from eagre.solvers.poisson.columns_cpu import CHUNK, solve_columns_cpu
-from eagre.solvers.poisson.interfaces import CpuInterfaces
+from eagre.solvers.poisson.devices.interfaces import CpuInterfaces
 
 
 def expected(f, dx, dy, screening, nx):

@@ -10,7 +10,7 @@ import pytest
 from eagre import BarotropicVorticity, Grid
 from eagre.backend.select import select
 from eagre.models.barotropic.sampling.particles import drifted
-from eagre.validation.norms import observed_orders
+from eagre.validation.comparison.norms import observed_orders
 from oracle.barotropic import COEFFICIENTS, JACOBIANS, laplacian
 
 

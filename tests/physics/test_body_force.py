@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.config.water import SourcesSection
+from eagre.config.water.sections import SourcesSection
 
 GRID = eagre.Grid(24, 5, 50.0, 40.0)
 

@@ -9,7 +9,7 @@ import pytest
 
 import eagre
 from eagre.cases.waves import travelling_wave
-from eagre.validation.measures import run_case
+from eagre.validation.comparison.measures import run_case
 
 SPEED = math.sqrt(9.81)  # of a long wave on 1 m of water
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eagre.cases import dam_breaks
-from eagre.validation.measures import run_case
+from eagre.validation.comparison.measures import run_case
 
 KP = {"wet_dry": "kurganov-petrova", "desingularisation_depth": 0.01}
 

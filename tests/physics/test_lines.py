@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.boundaries.lines import CrossSections
+from eagre.boundaries.cross_sections import CrossSections
 
 RING = [(22.0, 13.0), (61.0, 9.0), (71.0, 41.0), (33.0, 52.0), (22.0, 13.0)]
 SCHEMES = ("euler", "rk2", "srk2", "ds1", "ds2")

@@ -6,8 +6,8 @@ import pytest
 
 from eagre.cases import monai
 from eagre.errors import InputError
-from eagre.validation.gauges import surface_at
-from eagre.validation.norms import root_mean_square
+from eagre.validation.comparison.gauges import surface_at
+from eagre.validation.comparison.norms import root_mean_square
 
 
 def needs_monai_data():

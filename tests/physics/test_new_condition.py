@@ -12,9 +12,9 @@ import eagre
 from eagre.backend.compilation.cells import cell, real
 from eagre.boundaries import Boundaries, Condition
 from eagre.boundaries.base import Key
-from eagre.config import conditions
 from eagre.config.problems import Problems
 from eagre.config.section import check
+from eagre.config.water import conditions
 from eagre.series import Series
 
 DEPTH, SPEED = 2.0, 0.01  # m, m/s: slow enough for the surface to stay level

@@ -13,8 +13,8 @@ from eagre.cases import amundsen2014, lakes, waves
 from eagre.errors import InputError
 from eagre.models.shallow_water.stages import reference
 from eagre.stepping import clock as ck
-from eagre.validation.measures import convergence_study, run_case
-from eagre.validation.norms import observed_orders
+from eagre.validation.comparison.measures import convergence_study, run_case
+from eagre.validation.comparison.norms import observed_orders
 from oracle.shallow_water_sweeps import SweepsOracle
 from physics.test_balance import coast
 from physics.test_inside import made, rough

@@ -9,7 +9,7 @@ import pytest
 
 from eagre.cases.ow3d_reference import BAR, WHALIN, read_table
 from eagre.validation import validate
-from eagre.validation.pictures import draw_harmonics
+from eagre.validation.comparison.pictures import draw_harmonics
 from eagre.validation.potential_waves_beds import bar_checks, bar_depth, draw_bar, harmonics
 from eagre.validation.potential_waves_regular import CurvedBed
 from eagre.validation.registry import validations

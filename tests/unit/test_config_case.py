@@ -8,9 +8,9 @@ import pytest
 from pydantic import BeforeValidator
 
 from eagre.cli.new import template
-from eagre.config.conditions import CONDITIONS, ELSEWHERE
 from eagre.config.problems import ConfigError, Problems, spell_key
 from eagre.config.section import Section, check
+from eagre.config.water.conditions import CONDITIONS, ELSEWHERE
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.registry import KINDS, find_kind, load_case

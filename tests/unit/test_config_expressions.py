@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from eagre.config.expressions import FUNCTIONS, Expression
+from eagre.config.values.expressions import FUNCTIONS, Expression
 from eagre.errors import InputError
 
 X = np.linspace(-2.0, 3.0, 7)

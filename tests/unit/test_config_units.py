@@ -9,8 +9,8 @@ import pytest
 
 from eagre.config.problems import Problems
 from eagre.config.section import check
-from eagre.config.units import DIMENSIONS, UNITS, is_quantity, parse_quantity, unit_factor
-from eagre.config.water import CoriolisSection
+from eagre.config.values.units import DIMENSIONS, UNITS, is_quantity, parse_quantity, unit_factor
+from eagre.config.water.sections import CoriolisSection
 from eagre.errors import InputError
 from eagre.models.anelastic import config as anelastic
 from eagre.models.anelastic.case import numerics_section as anelastic_numerics

@@ -206,8 +206,8 @@ def read_bed(path: Path) -> None:
 
 def read_fields(path: Path) -> None:
     from eagre.cli.info import describe
-    from eagre.plots.reading import open_results
-    from eagre.plots.results import FieldFile
+    from eagre.plots.data.reading import open_results
+    from eagre.plots.data.results import FieldFile
 
     describe(path)
     results = open_results(path)
@@ -218,7 +218,7 @@ def read_fields(path: Path) -> None:
 
 def read_series(path: Path) -> None:
     from eagre.cli.info import describe
-    from eagre.plots.reading import open_results
+    from eagre.plots.data.reading import open_results
 
     describe(path)
     open_results(path)

@@ -11,7 +11,7 @@ import xarray as xr
 from rasterio.warp import transform
 
 from eagre.config.problems import ConfigError
-from eagre.config.terrain import BedSection, GridSection, make_terrain
+from eagre.config.water.terrain import BedSection, GridSection, make_terrain
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.io import FieldWriter, read_raster

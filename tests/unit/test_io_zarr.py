@@ -18,7 +18,7 @@ from eagre.io.cf import axis_attributes
 from eagre.io.rasters.netcdf_raster import open_netcdf
 from eagre.io.records import store_zarr
 from eagre.io.writers.measured import Axis
-from eagre.plots.reading import open_results
+from eagre.plots.data.reading import open_results
 from written_models import FakeModel, write
 
 pytest.importorskip("zarr", reason="pip install 'eagre[zarr]'")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eagre.plots.style import colormap_for
+from eagre.plots.drawing.style import colormap_for
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import pytest
 import xarray as xr
 
 from eagre.plots import FieldFile, open_results, plot_map
+from eagre.plots.drawing.saving import lay_out
 from eagre.plots.maps import FloodPicture, MapPicture, chosen, make_picture
 from eagre.plots.profiles import ProfilePicture
-from eagre.plots.saving import lay_out
 
 NY, NX = 20, 30
 

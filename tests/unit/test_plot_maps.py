@@ -7,12 +7,12 @@ import pytest
 import xarray as xr
 
 from eagre.plots import FieldFile, open_results
-from eagre.plots.frames import colour_range
-from eagre.plots.labels import time_span, time_unit
+from eagre.plots.drawing.frames import colour_range
+from eagre.plots.drawing.labels import time_span, time_unit
+from eagre.plots.drawing.style import colormap_for
 from eagre.plots.maps import MapPicture
 from eagre.plots.perspective import PerspectivePicture
 from eagre.plots.profiles import ProfilePicture
-from eagre.plots.style import colormap_for
 
 NY, NX = 8, 10
 FLAGS = {"units": "1", "flag_values": [1.0, 2.0, 3.0], "flag_meanings": "H1 H2 H3"}

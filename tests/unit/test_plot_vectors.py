@@ -9,8 +9,8 @@ from matplotlib.quiver import Quiver, QuiverKey
 
 from eagre.errors import InputError
 from eagre.plots import FieldFile, plot_map
+from eagre.plots.drawing.vectors import round_speed
 from eagre.plots.maps import make_picture
-from eagre.plots.vectors import round_speed
 
 
 def flow(path, names=("velocity_x", "velocity_y"), axes=("x", "y"), ny=20) -> FieldFile:

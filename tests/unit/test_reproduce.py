@@ -13,7 +13,8 @@ import pytest
 
 from eagre.errors import ConvergenceError, DeviceError, InputError
 from eagre.papers import NAMES, Number, paper
-from eagre.reproduce import mike21, reproduce, run, tables
+from eagre.reproduce import reproduce, run, tables
+from eagre.reproduce.items import mike21
 from eagre.reproduce.registry import SOURCES, Item, Run, items_of, source_named
 from eagre.reproduce.verdicts import NotRun, compared, exact, explained, holds, misprint, not_run
 
@@ -143,7 +144,7 @@ def test_operations_and_steps_are_counted():
 
 
 def test_a_changed_formula_fails(monkeypatch):
-    monkeypatch.setattr("eagre.reproduce.rojek2015.tiles", lambda plane, threads: mutated(plane, threads))
+    monkeypatch.setattr("eagre.reproduce.items.rojek2015.tiles", lambda plane, threads: mutated(plane, threads))
     lines = reproduce("rojek2015", ["table-III"], device="cpu")
     assert {line.column for line in lines if line.failed} == {"transactions per tile", "transactions per block"}
 

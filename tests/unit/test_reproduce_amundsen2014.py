@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from eagre.backend.device import PlainDevice
-from eagre.bench.tuner import Found
+from eagre.bench.tuning.tuner import Found
 from eagre.layouts.store import Use
 from eagre.papers import paper
-from eagre.reproduce import amundsen2014, amundsen2014_tuning, reproduce
-from eagre.reproduce.amundsen2014_tuning import Flood, Search
+from eagre.reproduce import reproduce
+from eagre.reproduce.items import amundsen2014, amundsen2014_tuning
+from eagre.reproduce.items.amundsen2014_tuning import Flood, Search
 from eagre.reproduce.measure import Timing
 from eagre.reproduce.registry import Run, items_of
 from eagre.tuning.journal import Trial

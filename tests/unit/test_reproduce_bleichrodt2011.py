@@ -6,7 +6,8 @@ import pytest
 
 from eagre.bench.kernels import KernelTime
 from eagre.papers import paper
-from eagre.reproduce import bleichrodt2011, measure
+from eagre.reproduce import measure
+from eagre.reproduce.items import bleichrodt2011
 from eagre.reproduce.registry import Run
 from eagre.reproduce.verdicts import Line
 
@@ -93,6 +94,6 @@ def test_largest_streamfunction(monkeypatch):
 def test_order_of_memory_accesses(monkeypatch, speed, failed):
     monkeypatch.setattr(Run, "on_gpu", True)
     speeds = dict.fromkeys(bleichrodt2011.PATTERNS, 2e11) | dict.fromkeys(bleichrodt2011.PATTERNS.values(), speed)
-    monkeypatch.setattr("eagre.bench.memory_access.access_bandwidths", lambda device: speeds)
+    monkeypatch.setattr("eagre.bench.papers.memory_access.access_bandwidths", lambda device: speeds)
     _, *lines = bleichrodt2011.chapter_1(run_of("chapter-1"))
     assert [line.failed for line in lines] == [failed] * 3 and lines[0].computed == speed / 2e11

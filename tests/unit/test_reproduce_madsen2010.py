@@ -11,7 +11,8 @@ from eagre.backend.device import PlainDevice
 from eagre.cases.madsen2010 import LENGTH, periodic_waves, wave
 from eagre.errors import EagreError
 from eagre.papers import paper
-from eagre.reproduce import madsen2010, madsen2010_times, reproduce
+from eagre.reproduce import reproduce
+from eagre.reproduce.items import madsen2010, madsen2010_times
 from eagre.reproduce.registry import Run, items_of
 from eagre.solvers.multigrid.analysis import Smoother
 
@@ -174,7 +175,7 @@ def test_spread_of_block_sizes(monkeypatch):
         trials = [SimpleNamespace(seconds=one) for one in ([2.0, 2.0, 9.0], [], [3.0])]
         yield SimpleNamespace(outcome=SimpleNamespace(trials=trials, best={"registers": 64}))
 
-    monkeypatch.setattr("eagre.bench.tuner.tune_benchmark", tuned)
+    monkeypatch.setattr("eagre.bench.tuning.tuner.tune_benchmark", tuned)
     lines = list(madsen2010_times.block_sizes(run_of("table-5.2"), *madsen2010_times.BLOCKS["table-5.2"][1:]))
     assert [line.printed for line in lines] == ["277.4", "499.2", "510.7"]
     assert [line.computed for line in lines] == [pytest.approx(50.0)] * 3

@@ -9,7 +9,7 @@ from eagre.papers import Number, paper
 from eagre.reproduce import measure
 from eagre.reproduce.registry import Run
 from eagre.reproduce.verdicts import exact
-from eagre.validation.result import Result
+from eagre.validation.comparison.result import Result
 
 RUN = Run(paper("bleichrodt2011"), "table-B.1", "cpu", "double")
 

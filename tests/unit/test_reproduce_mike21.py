@@ -1,4 +1,4 @@
-"""Items of `eagre.reproduce.mike21`: derived numbers, run times, single precision, and the code of items for GPUs."""
+"""Items of `mike21`: derived numbers, run times, single precision, and the code of items for GPUs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from eagre.backend.select import select
 from eagre.bench.kernels import KernelTime
 from eagre.errors import EagreError
 from eagre.papers import paper
-from eagre.reproduce import mike21, mike21_gpu, mike21_times, reproduce
+from eagre.reproduce import reproduce
+from eagre.reproduce.items import mike21, mike21_gpu, mike21_times
 from eagre.reproduce.measure import Timing
 from eagre.reproduce.registry import Run, items_of
 

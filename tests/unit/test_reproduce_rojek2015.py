@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from eagre.bench.laplacian_blocks import BlockSpeeds, Speed, blocks, planes_of
+from eagre.bench.papers.laplacian_blocks import BlockSpeeds, Speed, blocks, planes_of
 from eagre.papers import paper
-from eagre.reproduce import rojek2015
-from eagre.reproduce import rojek2015_turbulence as turbulence
+from eagre.reproduce.items import rojek2015
+from eagre.reproduce.items import rojek2015_turbulence as turbulence
 from eagre.reproduce.registry import Run
 
 
@@ -20,7 +20,7 @@ def run_of(item, **options):
 
 def test_a_changed_coefficient_of_figure_3_fails(monkeypatch):
     """Half of the terms across the flow: two passes differ, one pass does not."""
-    from eagre.reproduce import printed_mpdata
+    from eagre.reproduce.items import printed_mpdata
 
     across = printed_mpdata._across
     monkeypatch.setattr(printed_mpdata, "_across", lambda *fields: 0.5 * across(*fields))
@@ -128,7 +128,7 @@ def test_hidden_copies(monkeypatch, both, outcome, on_gpu):
 def test_speeds_of_blocks_on_a_gpu(monkeypatch):
     """1e9 points/s are 7 Gflop/s."""
     speeds = BlockSpeeds(Speed((8, 64, 16), 2e9), Speed((16, 64, 5), 1e9), Speed((2, 64, 8), 1.9e9))
-    monkeypatch.setattr("eagre.bench.laplacian_blocks.block_speeds", lambda device, points: speeds)
+    monkeypatch.setattr("eagre.bench.papers.laplacian_blocks.block_speeds", lambda device, points: speeds)
     monkeypatch.setattr(Run, "on_gpu", True)
     best, chosen, rule = rojek2015.block_speeds(run_of("table-IX"), "64")
     assert (best.computed, chosen.computed, rule.computed) == (14.0, 7.0, pytest.approx(95.0))
@@ -148,7 +148,7 @@ def test_simulated_laplacian():
     """Blocks of 3 planes that do not divide the cube; the outermost points keep their values."""
     from eagre.backend.device import Launch
     from eagre.backend.simulated.device import SimulatedDevice
-    from eagre.bench.laplacian_blocks import laplacian
+    from eagre.bench.papers.laplacian_blocks import laplacian
 
     device, a = SimulatedDevice(), np.random.default_rng(0).standard_normal((8, 6, 9))
     out = np.zeros_like(a)

@@ -18,7 +18,7 @@ from eagre.backend.compilation import origin
 from eagre.backend.compilation.origin import cache_bytes, hash_of, origin_of
 from eagre.backend.group import Group
 from eagre.backend.select import select
-from eagre.bench.tuner import choose_scheme
+from eagre.bench.tuning.tuner import choose_scheme
 from eagre.errors import InputError
 from eagre.layouts import store
 from eagre.layouts.gpu_properties import GpuProperties

@@ -18,12 +18,12 @@ from eagre.backend import layouts, tuned
 from eagre.backend.compilation.origin import origin_of
 from eagre.backend.select import select
 from eagre.backend.tuned import file_of, shipped_values
-from eagre.bench import tuner
 from eagre.bench.benchmark import subject_of
-from eagre.bench.compilers import Compilers, Job, shared_out
-from eagre.bench.tuner import begin_compiling, forget, tune_benchmark, tune_case
-from eagre.bench.tuner_targets import content_of, shape_of, sizes_of, target_at
-from eagre.bench.workload import StepsOfBenchmark, cells_of, difference, first_needed, job_of
+from eagre.bench.tuning import tuner
+from eagre.bench.tuning.compilers import Compilers, Job, shared_out
+from eagre.bench.tuning.targets import content_of, shape_of, sizes_of, target_at
+from eagre.bench.tuning.tuner import begin_compiling, forget, tune_benchmark, tune_case
+from eagre.bench.tuning.workload import StepsOfBenchmark, cells_of, difference, first_needed, job_of
 from eagre.errors import EagreError, InputError, MemoryNeededError
 from eagre.grid import Grid
 from eagre.layouts import store

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from eagre.backend.select import select
-from eagre.bench import machine, workload
+from eagre.bench import machine
+from eagre.bench.tuning import workload
 from eagre.errors import EagreError
 from eagre.grid import Grid
 from eagre.tuning.spaces import SPACES

@@ -11,9 +11,9 @@ import pytest
 
 from eagre.errors import InputError
 from eagre.validation import Result, observed_orders, registry, relative_norms, shallow_water_flows, validate
-from eagre.validation.pictures import draw_convergence, draw_gauges, draw_profile
-from eagre.validation.result import COLUMNS, write_report
-from eagre.validation.setting import BOTH, Check, Setting, each, once
+from eagre.validation.comparison.pictures import draw_convergence, draw_gauges, draw_profile
+from eagre.validation.comparison.result import COLUMNS, write_report
+from eagre.validation.comparison.setting import BOTH, Check, Setting, each, once
 from eagre.validation.shallow_water_flows import FLOWS
 
 

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from eagre.advection.plan import DIVISION_FLOOR, NOWHERE, Advector, Options, StagedPlan
-from eagre.advection.streaming_cuda import EDGE, LANES, Block, Copy, Faces, Kind, OneField, entry_of
+from eagre.advection.streaming.kernel import EDGE, LANES, Block, Copy, Faces, Kind, OneField, entry_of
 from eagre.backend.arrays import address_of
 from eagre.backend.device import Device, Launch, Work
 

@@ -45,7 +45,7 @@ class Key(NamedTuple):
     """
 
     what: str  # description with unit and sign convention
-    dimension: str  # key of `eagre.config.units.DIMENSIONS`
+    dimension: str  # key of `eagre.config.values.units.DIMENSIONS`
     example: float | str | None = None  # example value
     quantity: str = ""  # key of `eagre.plausible.QUANTITIES`; empty if no plausible range is defined
 

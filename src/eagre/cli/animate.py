@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from eagre.cli.options import Perspective, Slice, Variable, Vectors, WetDepth
+from eagre.cli.support.options import Perspective, Slice, Variable, Vectors, WetDepth
 
 
 def animate(
@@ -28,8 +28,8 @@ def animate(
     """Animate the records of a field as GIF or MP4."""
     from rich.progress import Progress
 
-    from eagre.cli.console import console
     from eagre.cli.plot import depth_of, picture_path
+    from eagre.cli.support.console import console
     from eagre.errors import InputError
     from eagre.plots import FieldFile, open_results
     from eagre.plots import animate as draw

@@ -40,7 +40,7 @@ def bench(
         option = "--kernels" if kernels else "--transfers"
         _alone(option, {"--suite": suite, "--output": output, "--transfers": kernels and transfers})
         return (_kernels if kernels else _transfers)(model, device, precision, size)
-    from eagre.cli.console import console
+    from eagre.cli.support.console import console
     from eagre.cli.validate import print_device
 
     out = console()
@@ -119,7 +119,7 @@ def _each(
     model: str | None, device: str, precision: str | None, size: list[int] | None
 ) -> Iterator[tuple[str, str, int | None]]:
     """Print the device, then yield each model, precision and size (None: the minimum)."""
-    from eagre.cli.console import console
+    from eagre.cli.support.console import console
     from eagre.cli.validate import kinds_of, print_device
 
     out = console()
@@ -133,7 +133,7 @@ def _each(
 def _kernels(model: str | None, device: str, precision: str | None, size: list[int] | None) -> None:
     """Print the kernel profiles, one table per model, precision and size."""
     from eagre.bench.kernels import kernel_times
-    from eagre.cli.console import console, grid_table
+    from eagre.cli.support.console import console, grid_table
 
     for kind, real, points in _each(model, device, precision, size):
         rows = kernel_times(kind, device, real, points)
@@ -145,7 +145,7 @@ def _kernels(model: str | None, device: str, precision: str | None, size: list[i
 def _transfers(model: str | None, device: str, precision: str | None, size: list[int] | None) -> None:
     """Print the times of copies, one table per model, precision and size."""
     from eagre.bench.transfers import hidden_fraction, transfer_times
-    from eagre.cli.console import console, grid_table
+    from eagre.cli.support.console import console, grid_table
 
     for kind, real, points in _each(model, device, precision, size):
         rows = transfer_times(kind, device, real, points)
@@ -170,7 +170,7 @@ def update(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
     """
     import json
 
-    from eagre.cli.exits import OutputError
+    from eagre.cli.support.exits import OutputError
 
     updated = _updated(path, records)
     try:
@@ -213,7 +213,7 @@ def _line(row: list[str], case: bool) -> str:
 
 def _row(record: Mapping[str, Any], case: bool = False) -> list[str]:
     """Return the cells of one row of the table."""
-    from eagre.cli.console import quantity
+    from eagre.cli.support.console import quantity
 
     def number(key: str, form: str) -> str:
         value = record.get(key)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eagre.cli.options import CaseFile, Changes, Device, Precision, Restart
+from eagre.cli.support.options import CaseFile, Changes, Device, Precision, Restart
 
 if TYPE_CHECKING:
     from eagre.config.case import Case
@@ -27,9 +27,9 @@ def check(
     changes: Changes = None,
 ) -> None:
     """Check a case without running it: inputs, outputs, memory, time step and size of the output."""
-    from eagre.cli.console import console, print_rows
-    from eagre.cli.outputs import check_disk
     from eagre.cli.run import plan_rows, prepare, restore
+    from eagre.cli.support.console import console, print_rows
+    from eagre.cli.support.outputs import check_disk
 
     case, plan, origin = prepare(case_file, changes, restart, overwrite, create=False)
     model = case.build(device=device, precision=precision)
@@ -49,7 +49,7 @@ def _open_outputs(case: Case, model: Model, plan: Any) -> None:
     from contextlib import ExitStack
     from tempfile import TemporaryDirectory
 
-    from eagre.cli.outputs import make_events
+    from eagre.cli.support.outputs import make_events
 
     with TemporaryDirectory() as folder, ExitStack() as stack:
         make_events(case, model, plan.within(Path(folder)), stack)
@@ -59,7 +59,7 @@ def _estimates(case: Case, model: Model) -> Rows:
     """Return rows for the memory, the time step, the number of steps and the shortest possible run time."""
     from eagre.backend.group import Group
     from eagre.backend.timing import copy_bandwidth
-    from eagre.cli.console import duration, size, whole
+    from eagre.cli.support.console import duration, size, whole
 
     rows = [("memory", f"{size(_memory())} of host memory after the set-up")]
     devices = model.device.devices if isinstance(model.device, Group) else [model.device]

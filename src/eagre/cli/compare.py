@@ -21,11 +21,11 @@ def compare(
     record: Annotated[int, typer.Option("--record", help="Record number, from 1; -1 is the last record.")] = -1,
 ) -> None:
     """Compare two runs: L1, L2 and maximum norms of the difference, and the maximum divided by the number of points."""
-    from eagre.cli.console import console, grid_table
+    from eagre.cli.support.console import console, grid_table
     from eagre.errors import InputError
     from eagre.io.files import read_values
-    from eagre.plots.reading import open_dataset
-    from eagre.validation.compare import difference, differing_axis
+    from eagre.plots.data.reading import open_dataset
+    from eagre.validation.comparison.compare import difference, differing_axis
 
     with open_dataset(first) as a, open_dataset(second) as b:
         names = _fields(first, a, second, b, variable)
@@ -89,7 +89,7 @@ def _fields(first: Path, a: xr.Dataset, second: Path, b: xr.Dataset, requested: 
 
 def _at(path: Path, data: xr.Dataset, record: int) -> xr.Dataset:
     """The fields of one record."""
-    from eagre.plots.reading import record_at
+    from eagre.plots.data.reading import record_at
 
     count = data.sizes.get("time", 0)
     return data.isel(time=record_at(record, count, path)) if count else data

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from eagre.io.rasters.cog import Band, Frame
-    from eagre.plots.fields import FieldFile
+    from eagre.plots.data.fields import FieldFile
 
 GEOTIFF, GEOJSON = (".tif", ".tiff"), (".geojson", ".json")
 
@@ -50,8 +50,8 @@ def export(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Permission to replace an existing file.")] = False,
 ) -> None:
     """Export maps as a Cloud-Optimised GeoTIFF, or the outline of the flooded area as GeoJSON."""
-    from eagre.cli.console import console
     from eagre.cli.plot import depth_of
+    from eagre.cli.support.console import console
     from eagre.errors import InputError
     from eagre.io.files import output_file
     from eagre.plots import FieldFile, open_results
@@ -104,7 +104,7 @@ def _frame(results: FieldFile, option: str | None) -> Frame:
 
 def _records(results: FieldFile, times: list[str] | None, numbers: list[int] | None) -> list[int]:
     """Return the indices of the selected records, each once, in order of time."""
-    from eagre.plots.reading import record_at
+    from eagre.plots.data.reading import record_at
 
     count = results.times.size
     records: set[int] = set()

@@ -25,7 +25,7 @@ def info(
     ] = None,
 ) -> None:
     """Print versions, devices and memory, or summarise a file."""
-    from eagre.cli.console import console, print_rows
+    from eagre.cli.support.console import console, print_rows
     from eagre.config.toml import existing_file
     from eagre.io.files import is_store
 
@@ -39,7 +39,7 @@ def machine() -> Rows:
     import platform
 
     from eagre import __version__
-    from eagre.cli.console import size
+    from eagre.cli.support.console import size
 
     rows = [("eagre", __version__), ("python", platform.python_version())]
     rows += [(name, version) for name in PACKAGES if (version := _version(name))]
@@ -116,8 +116,8 @@ def _netcdf(path: Path) -> Rows:
             *(("file", f"{path}: restart file"), ("model", f"{header.kind}, {header.precision} precision")),
             *(("grid", grid), ("time", f"{header.time:.10g} s, {header.steps} steps"), ("version", header.version)),
         ]
-    from eagre.plots.reading import open_results
-    from eagre.plots.results import FieldFile, NumberFile, ProfileFile, SpectrumFile, TrackFile
+    from eagre.plots.data.reading import open_results
+    from eagre.plots.data.results import FieldFile, NumberFile, ProfileFile, SpectrumFile, TrackFile
 
     try:
         results = open_results(path)
@@ -137,7 +137,7 @@ def _netcdf(path: Path) -> Rows:
 
 def _records(times: Any) -> str:
     """Return the first and last time, s and in larger units, and the number of records."""
-    from eagre.cli.console import duration
+    from eagre.cli.support.console import duration
 
     first, last = float(times[0]), float(times[-1])
     span = f" ({duration(first)} to {duration(last)})" if last >= 3600.0 else ""
@@ -153,7 +153,7 @@ def _tracks(results: Any) -> Rows:
 def _numbers(results: Any) -> Rows:
     import numpy as np
 
-    from eagre.plots.labels import plain
+    from eagre.plots.drawing.labels import plain
 
     rows = [("file", f"{results.path}: numbers over time")]
     if results.times.size:
@@ -167,7 +167,7 @@ def _numbers(results: Any) -> Rows:
 def _profiles(results: Any, what: str) -> Rows:
     import numpy as np
 
-    from eagre.plots.labels import plain
+    from eagre.plots.drawing.labels import plain
 
     z = results.heights
     rows = [("file", f"{results.path}: {what} at {z.size} heights, {z[0]:g} to {z[-1]:g} m")]
@@ -219,7 +219,7 @@ def _series(path: Path) -> Rows:
     """Gauge output or any table of series."""
     import numpy as np
 
-    from eagre.plots.tables import read_columns
+    from eagre.plots.data.tables import read_columns
 
     names, values = read_columns(path)
     rows = [("file", f"{path}: table of {values.shape[0]} rows")]
@@ -255,7 +255,7 @@ def _devices() -> Rows:
     from eagre.backend.cuda.driver import driver_version
     from eagre.backend.layouts import parameters_of
     from eagre.backend.select import cuda_problem, select
-    from eagre.cli.console import size
+    from eagre.cli.support.console import size
     from eagre.errors import EagreError
 
     rows = [("device", str(select("cpu"))), ("tuning", _tuning(select("cpu"))), ("driver", _driver(driver_version()))]

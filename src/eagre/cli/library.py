@@ -15,7 +15,7 @@ def library(
     """Write and compile a library that C and Fortran programs call: eagre.h, eagre.f90, eagre.c, libeagre.so."""
     from shlex import join
 
-    from eagre.cli.console import console
+    from eagre.cli.support.console import console
     from eagre.library.start import libpython
     from eagre.library.write import compile_command, compile_library, write_library
 

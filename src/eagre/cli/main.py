@@ -24,8 +24,8 @@ from eagre.cli import (
     validate,
     waves,
 )  # fmt: skip
-from eagre.cli.console import discard
-from eagre.cli.exits import EPILOG, is_usage, report
+from eagre.cli.support.console import discard
+from eagre.cli.support.exits import EPILOG, is_usage, report
 
 
 class Commands(TyperGroup):

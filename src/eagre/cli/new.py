@@ -20,8 +20,8 @@ def new(
     """Write a commented case file that runs without changes."""
     from shlex import quote
 
-    from eagre.cli.console import console
-    from eagre.cli.exits import OutputError
+    from eagre.cli.support.console import console
+    from eagre.cli.support.exits import OutputError
     from eagre.errors import InputError
 
     text = template(kind)

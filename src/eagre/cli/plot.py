@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eagre.cli.options import Perspective, Slice, Variable, Vectors, WetDepth
+from eagre.cli.support.options import Perspective, Slice, Variable, Vectors, WetDepth
 
 if TYPE_CHECKING:
-    from eagre.plots.reading import Results
+    from eagre.plots.data.reading import Results
 
 
 def plot(
@@ -45,8 +45,8 @@ def plot(
 ) -> None:
     """Draw a map, section, time series, profile, spectrum or particle tracks from a result file or a raster."""
     from eagre import plots
-    from eagre.cli.console import console
-    from eagre.plots.rasters import SUFFIXES
+    from eagre.cli.support.console import console
+    from eagre.plots.data.rasters import SUFFIXES
 
     maps = {"perspective": perspective or None, "vectors": vectors or None, "wet-depth": wet_depth}
     if (contours, isosurface, other) != (None, None, None):
@@ -91,7 +91,7 @@ def _plot_levels(
 ) -> None:  # fmt: skip
     """Draw contour lines or an isosurface; others : options that do not apply."""
     from eagre import plots
-    from eagre.cli.console import console
+    from eagre.cli.support.console import console
     from eagre.errors import InputError
     from eagre.plots.isosurface import parse_isosurface
 
@@ -150,10 +150,10 @@ def depth_of(text: str | None, option: str) -> float:
     InputError
         If the value is not a length or is negative.
     """
-    from eagre.config.units import parse_quantity
+    from eagre.config.values.units import parse_quantity
     from eagre.errors import InputError
-    from eagre.plots.fields import WET_DEPTH
-    from eagre.plots.selection import number_or_text
+    from eagre.plots.data.fields import WET_DEPTH
+    from eagre.plots.data.selection import number_or_text
 
     if text is None:
         return WET_DEPTH
@@ -186,7 +186,7 @@ def picture_path(file: Path, output: Path | None, endings: tuple[str, ...], *oth
     OutputError
         If the folder does not exist.
     """
-    from eagre.cli.exits import OutputError
+    from eagre.cli.support.exits import OutputError
     from eagre.io.files import output_file
 
     target = output if output is not None else file.with_suffix(endings[0])

@@ -32,7 +32,7 @@ def reproduce(
     ] = None,
 ) -> None:
     """Repeat tables and figures of the papers that Eagre follows, and fail if a number is outside its limits."""
-    from eagre.cli.console import console
+    from eagre.cli.support.console import console
     from eagre.reproduce.registry import SOURCES, items_named, source_named
 
     out = console()
@@ -48,7 +48,7 @@ def reproduce(
 
 def _list(name: str, items: list[Item], out: Console) -> None:
     """Print the items of a paper with cost and requirements, or the reason why they are not repeated."""
-    from eagre.cli.console import duration, grid_table
+    from eagre.cli.support.console import duration, grid_table
     from eagre.reproduce.registry import SOURCES
 
     rows = [
@@ -62,7 +62,7 @@ def _list(name: str, items: list[Item], out: Console) -> None:
 def _overview(out: Console) -> None:
     """Print the papers with the number of items that run on this machine."""
     from eagre.backend.select import cuda_problem
-    from eagre.cli.console import grid_table
+    from eagre.cli.support.console import grid_table
     from eagre.reproduce.registry import SOURCES, items_of
 
     has_gpu = cuda_problem() is None
@@ -90,7 +90,7 @@ def _run(
     """Repeat the items of a paper; print a table per item."""
     from importlib.util import find_spec
 
-    from eagre.cli.console import grid_table
+    from eagre.cli.support.console import grid_table
     from eagre.cli.validate import check_folder, print_device
     from eagre.reproduce import reproduce as repeat
     from eagre.reproduce.tables import COLUMNS, row_of, summary

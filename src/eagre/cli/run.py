@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eagre.cli.options import CaseFile, Changes, Device, Precision, Restart
+from eagre.cli.support.options import CaseFile, Changes, Device, Precision, Restart
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from eagre.cli.outputs import OutputPlan
+    from eagre.cli.support.outputs import OutputPlan
     from eagre.config.case import Case
     from eagre.config.problems import ConfigError
     from eagre.contract import Model
@@ -59,7 +59,7 @@ def prepare(
 
     create : create the folders of outputs, see `plan_outputs`.
     """
-    from eagre.cli.outputs import plan_outputs
+    from eagre.cli.support.outputs import plan_outputs
     from eagre.config.changes import parse_changes
     from eagre.config.toml import existing_file
     from eagre.io.restart import read_restart_header
@@ -109,7 +109,7 @@ def _early(number: int) -> KeyboardInterrupt:
     """Return the exception of a signal that comes before the run begins."""
     import signal
 
-    from eagre.cli.exits import Terminated
+    from eagre.cli.support.exits import Terminated
 
     message = "the run had not begun: no file was written or changed"
     return KeyboardInterrupt(message) if number == signal.SIGINT else Terminated(message, number)
@@ -131,9 +131,9 @@ def _run(
     `signals` : recorded from the first file on; `free` : tuning may select the number of threads; `again` : the command
     of this run, to which `--restart` is added.
     """
-    from eagre.cli.console import console, print_rows
-    from eagre.cli.outputs import check_disk
-    from eagre.cli.progress import preparing
+    from eagre.cli.support.console import console, print_rows
+    from eagre.cli.support.outputs import check_disk
+    from eagre.cli.support.progress import preparing
 
     out = console()
     with preparing(out, quiet=quiet):
@@ -188,8 +188,8 @@ def restore(case: Case, model: Model, origin: Path) -> None:
 
 def _go(case: Case, model: Model, plan: OutputPlan, out: Console, quiet: bool) -> RunSummary:
     """Open the files, run to the end and close the files; write a restart file if closing an output fails."""
-    from eagre.cli.outputs import make_events, write_log
-    from eagre.cli.progress import ProgressView
+    from eagre.cli.support.outputs import make_events, write_log
+    from eagre.cli.support.progress import ProgressView
     from eagre.stepping.run import restart_paths, save_state
     from eagre.stepping.run import run as run_loop
 
@@ -229,8 +229,8 @@ def _finished(case: Case, time: float) -> ConfigError:
 
 def plan_rows(case: Case, model: Model, plan: OutputPlan) -> list[tuple[str, str]]:
     """Return the rows (name, text) that describe a run before it starts."""
-    from eagre.cli.console import duration, size, whole
-    from eagre.cli.outputs import field_bytes, records
+    from eagre.cli.support.console import duration, size, whole
+    from eagre.cli.support.outputs import field_bytes, records
     from eagre.io.writers.gauges import gauge_notes
 
     grid, end = model.grid, case.run.end_time
@@ -270,7 +270,7 @@ def _summary_rows(
     summary: RunSummary, plan: OutputPlan, model: Model, findings: Sequence[tuple[str, str]] = ()
 ) -> list[tuple[str, str]]:
     """Return the rows of the summary after a run."""
-    from eagre.cli.console import duration, quantity, whole
+    from eagre.cli.support.console import duration, quantity, whole
 
     error = summary.diagnostics.get("volume_error", math.nan)
     rows = [
@@ -289,7 +289,7 @@ def _summary_rows(
 
 def _time_steps(summary: RunSummary) -> str:
     """Return the range of the time steps that are not shortened to end at an output time."""
-    from eagre.cli.console import duration
+    from eagre.cli.support.console import duration
 
     if math.isnan(summary.dt_max):
         return "each shortened to end at an output time" if summary.steps else "no time step"
@@ -304,7 +304,7 @@ def _findings(case: Case, model: Model, plan: OutputPlan) -> list[tuple[str, str
 
     def records(name: str) -> tuple[Any, Any]:
         from eagre.plots import open_results
-        from eagre.plots.results import GaugeFile
+        from eagre.plots.data.results import GaugeFile
 
         results = open_results(path)
         assert isinstance(results, GaugeFile)
@@ -330,8 +330,8 @@ def _interruption(summary: RunSummary, plan: OutputPlan, again: list[str]) -> Ke
     import shlex
     import signal
 
-    from eagre.cli.console import duration
-    from eagre.cli.exits import Terminated
+    from eagre.cli.support.console import duration
+    from eagre.cli.support.exits import Terminated
 
     arguments = [*again, "--restart", str(summary.restart or plan.checkpoint)]
     message = f"stopped at t = {duration(summary.time)}\ntry:     {shlex.join(arguments)}"

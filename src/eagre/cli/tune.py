@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from eagre.bench.tuner import Found
+    from eagre.bench.tuning.tuner import Found
 
 
 LEFT_OUT = ": left out: "  # marks lines about searches that were skipped
@@ -41,7 +41,7 @@ def tune(
 
     from eagre.backend.select import select
     from eagre.backend.tuned import file_of
-    from eagre.cli.console import console, duration
+    from eagre.cli.support.console import console, duration
 
     out, start = console(), time.perf_counter()
     chosen = select(device)
@@ -80,10 +80,10 @@ def _searches(
 ) -> Iterator[Found]:  # fmt: skip
     """Yield the results of the searches."""
     from eagre.backend.device import check_precision
-    from eagre.bench.compilers import Compilers
-    from eagre.bench.tuner import begin_compiling, forget, tune_benchmark, tune_case
-    from eagre.bench.tuner_schemes import tune_schemes
-    from eagre.bench.tuner_targets import check_sizes
+    from eagre.bench.tuning.compilers import Compilers
+    from eagre.bench.tuning.schemes import tune_schemes
+    from eagre.bench.tuning.targets import check_sizes
+    from eagre.bench.tuning.tuner import begin_compiling, forget, tune_benchmark, tune_case
     from eagre.cli.validate import kinds_of
     from eagre.errors import InputError
     from eagre.models.registry import load_case
@@ -121,7 +121,7 @@ def _check_ways_out(timings: Path, plot: Path | None, dump: Path | None, what: s
     import os
     from tempfile import TemporaryFile
 
-    from eagre.cli.exits import OutputError
+    from eagre.cli.support.exits import OutputError
     from eagre.io.files import output_file
     from eagre.layouts import store
 
@@ -168,7 +168,7 @@ def _show_all(out: Any, results: Sequence[Found], left_out: Sequence[str]) -> No
 
 def _show(out: Any, results: Sequence[Found]) -> None:
     """Print the table of the results."""
-    from eagre.cli.console import grid_table
+    from eagre.cli.support.console import grid_table
     from eagre.tuning.space import describe
 
     columns = ["space", "scheme", "precision", "cells", "before, us", "after, us", "gain", "best", "tried", "failed"]
@@ -189,7 +189,7 @@ def _show(out: Any, results: Sequence[Found]) -> None:
 
 
 def _draw(results: Sequence[Found], path: Path) -> None:
-    from eagre.bench.tuner import dump
+    from eagre.bench.tuning.tuner import dump
     from eagre.plots.landscape import draw_landscape
 
     draw_landscape(dump(results), path)
@@ -198,8 +198,8 @@ def _draw(results: Sequence[Found], path: Path) -> None:
 def _write(results: Sequence[Found], path: Path) -> None:
     import json
 
-    from eagre.bench.tuner import dump
-    from eagre.cli.exits import OutputError
+    from eagre.bench.tuning.tuner import dump
+    from eagre.cli.support.exits import OutputError
 
     try:
         path.write_text(json.dumps(dump(results), indent=1) + "\n", encoding="utf-8")

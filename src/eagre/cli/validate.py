@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from eagre.validation.result import Result
+    from eagre.validation.comparison.result import Result
 
 
 def validate(
@@ -26,7 +26,7 @@ def validate(
     names: Annotated[bool, typer.Option("--list", help="List the cases and exit.")] = False,
 ) -> None:
     """Run cases with known solutions, report the errors, and fail if an error exceeds its limit."""
-    from eagre.cli.console import console
+    from eagre.cli.support.console import console
     from eagre.validation.registry import validations
 
     out = console()
@@ -79,7 +79,7 @@ def _validate(
     kind: str, names: list[str] | None, folder: Path | None, device: str, precision: str | None, out: Console
 ) -> int:
     """Validate one kind; returns the number of values outside their limits."""
-    from eagre.cli.console import grid_table
+    from eagre.cli.support.console import grid_table
     from eagre.validation import validate as run_cases
 
     with out.status("validating ...") if out.is_terminal else _nothing() as status:

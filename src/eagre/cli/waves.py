@@ -11,7 +11,7 @@ import typer
 if TYPE_CHECKING:
     import numpy as np
 
-    from eagre.plots.results import GaugeFile
+    from eagre.plots.data.results import GaugeFile
 
 EVENNESS = 1e-6  # tolerance of even spacing, as a fraction of the interval
 MIN_TIMES = 16  # minimum number of times of a record
@@ -38,10 +38,10 @@ def waves(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
 ) -> None:
     """Compute wave heights, periods, skewness and set-up at gauges, and the reflection along a line of gauges."""
-    from eagre.cli.console import console, grid_table
+    from eagre.cli.support.console import console, grid_table
     from eagre.errors import InputError
     from eagre.plots import open_results
-    from eagre.plots.results import GaugeFile
+    from eagre.plots.data.results import GaugeFile
     from eagre.waves import sea_state
     from eagre.waves.statistics import is_still
 
@@ -114,7 +114,7 @@ def _even(results: GaugeFile, name: str, start: str | None, end: str | None) -> 
     """Return the times, s, and the series, (n, gauges), of the analysis window, which must be evenly spaced."""
     import numpy as np
 
-    from eagre.config.units import parse_quantity
+    from eagre.config.values.units import parse_quantity
     from eagre.errors import InputError
 
     low = -np.inf if start is None else parse_quantity(start, "time", "--from")
@@ -174,7 +174,7 @@ def _line_of_gauges(path: Path) -> tuple[str, np.ndarray]:
 
     from eagre.errors import InputError
     from eagre.io.files import read_values
-    from eagre.plots.reading import open_dataset
+    from eagre.plots.data.reading import open_dataset
 
     with open_dataset(path) as dataset:
         x, y = (read_values(dataset[name], path).astype(np.float64) for name in "xy")

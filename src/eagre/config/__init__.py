@@ -1,5 +1,5 @@
 """Case files: TOML with units, expressions and error messages that contain a correction.
 
-This package imports nothing, so that `eagre.config.units` loads quickly; the sections that require pydantic are in
-separate modules.
+This package imports nothing, so that `eagre.config.values.units` loads quickly. The sections that require pydantic are
+in separate modules.
 """

@@ -11,7 +11,7 @@ from eagre.config.named_locations import locations_of_file
 from eagre.config.problems import Key
 from eagre.config.sections import MeasuredSection
 from eagre.config.toml import literal
-from eagre.config.values import PositiveSeconds, SeriesOutputFile
+from eagre.config.values.types import PositiveSeconds, SeriesOutputFile
 from eagre.errors import InputError
 from eagre.io.vectors.named_locations import NamedLocations, read_lines
 

@@ -10,7 +10,15 @@ from pydantic import Field, model_validator
 
 from eagre.config.problems import Problems, problem_of
 from eagre.config.sections import MeasuredSection
-from eagre.config.values import AveragedNames, FieldsFile, Metres, PositiveSeconds, Seconds, TwoNames, variable_names
+from eagre.config.values.types import (
+    AveragedNames,
+    FieldsFile,
+    Metres,
+    PositiveSeconds,
+    Seconds,
+    TwoNames,
+    variable_names,
+)
 from eagre.errors import InputError
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo
 
 from eagre.config.problems import read_each
 from eagre.config.section import Section, check
-from eagre.config.terrain import Crs
 from eagre.config.toml import literal
-from eagre.config.values import input_of
+from eagre.config.values.types import input_of
+from eagre.config.water.terrain import Crs
 from eagre.errors import InputError
 from eagre.io.vectors.named_locations import NamedLocations
 from eagre.io.vectors.vector import SUFFIXES

@@ -15,8 +15,7 @@ from eagre.config.named_locations import check_unique_names, locations_of_file
 from eagre.config.problems import Key, Problems, read_each
 from eagre.config.section import Section, check
 from eagre.config.toml import literal
-from eagre.config.units import is_quantity
-from eagre.config.values import (
+from eagre.config.values.types import (
     DeviceName,
     Extent,
     FieldsFile,
@@ -29,6 +28,7 @@ from eagre.config.values import (
     VariableNames,
     one_of,
 )
+from eagre.config.values.units import is_quantity
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.io.vectors.named_locations import NamedLocations, read_points

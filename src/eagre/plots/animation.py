@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eagre.errors import InputError
-from eagre.plots.fields import WET_DEPTH
+from eagre.plots.data.fields import WET_DEPTH
+from eagre.plots.drawing.saving import lay_out, saved
+from eagre.plots.drawing.style import RC
 from eagre.plots.maps import chosen, make_picture
-from eagre.plots.saving import lay_out, saved
-from eagre.plots.style import RC
 
 if TYPE_CHECKING:
     from matplotlib.animation import AbstractMovieWriter
     from matplotlib.figure import Figure
     from PIL.Image import Image
 
-    from eagre.plots.fields import FieldFile
+    from eagre.plots.data.fields import FieldFile
 
 
 SLOWEST, FASTEST = 0.01, 100.0

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eagre.errors import InputError
-from eagre.plots.frames import heading, titles
-from eagre.plots.saving import save
-from eagre.plots.style import RC, length_unit, new_figure
+from eagre.plots.drawing.frames import heading, titles
+from eagre.plots.drawing.saving import save
+from eagre.plots.drawing.style import RC, length_unit, new_figure
 
 if TYPE_CHECKING:
-    from eagre.plots.fields import FieldFile
+    from eagre.plots.data.fields import FieldFile
 
 COLOURS = ("black", "#c4141c")  # of the first and the second file
 INTERVALS = 14  # largest number of intervals between contour levels

@@ -9,10 +9,10 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.names import nearest
-from eagre.plots.labels import time_unit
-from eagre.plots.results import GaugeFile, NumberFile
-from eagre.plots.saving import save
-from eagre.plots.style import INK, RC, new_figure
+from eagre.plots.data.results import GaugeFile, NumberFile
+from eagre.plots.drawing.labels import time_unit
+from eagre.plots.drawing.saving import save
+from eagre.plots.drawing.style import INK, RC, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -163,7 +163,7 @@ def _panel(
 
 def _observed(gauges: GaugeFile, path: str | Path) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return times and observations by the name of the gauge."""
-    from eagre.plots.tables import read_observed
+    from eagre.plots.data.tables import read_observed
 
     when, columns = read_observed(path)
     observed = {name: (when, columns[name]) for name in gauges.names if name in columns}

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from eagre.plots.frames import titles
-from eagre.plots.results import ProfileFile
-from eagre.plots.saving import save
-from eagre.plots.style import INK, RC, length_unit, new_figure, nice_time
+from eagre.plots.data.results import ProfileFile
+from eagre.plots.drawing.frames import titles
+from eagre.plots.drawing.saving import save
+from eagre.plots.drawing.style import INK, RC, length_unit, new_figure, nice_time
 
 _MAX_LINES = 8
 

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eagre.errors import InputError
-from eagre.plots.frames import heading, titles
-from eagre.plots.labels import pretty_units
-from eagre.plots.saving import save
-from eagre.plots.style import PAPER, RC, length_unit, new_figure
+from eagre.plots.drawing.frames import heading, titles
+from eagre.plots.drawing.labels import pretty_units
+from eagre.plots.drawing.saving import save
+from eagre.plots.drawing.style import PAPER, RC, length_unit, new_figure
 
 if TYPE_CHECKING:
     from mpl_toolkits.mplot3d.axes3d import Axes3D
 
-    from eagre.plots.fields import FieldFile
+    from eagre.plots.data.fields import FieldFile
 
 MAX_TRIANGLES = 500_000
 """Largest number of triangles of a picture; above it every second point along each axis is used."""

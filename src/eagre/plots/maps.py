@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eagre.errors import InputError
-from eagre.plots.fields import WET_DEPTH
-from eagre.plots.frames import colour_range, few, heading, titles, value_range
-from eagre.plots.labels import period_of
-from eagre.plots.perspective import PerspectivePicture
-from eagre.plots.profiles import ProfilePicture
-from eagre.plots.saving import save
-from eagre.plots.style import (
+from eagre.plots.data.fields import WET_DEPTH
+from eagre.plots.data.water import DEPTH, SURFACE, water_of
+from eagre.plots.drawing.frames import colour_range, few, heading, titles, value_range
+from eagre.plots.drawing.labels import period_of
+from eagre.plots.drawing.saving import save
+from eagre.plots.drawing.style import (
     RC,
     SHORE,
     colormap,
@@ -28,15 +27,16 @@ from eagre.plots.style import (
     new_figure,
     shaded_land,
 )
-from eagre.plots.vectors import Arrows
-from eagre.plots.water import DEPTH, SURFACE, water_of
+from eagre.plots.drawing.vectors import Arrows
+from eagre.plots.perspective import PerspectivePicture
+from eagre.plots.profiles import ProfilePicture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap, Normalize
     from matplotlib.figure import Figure
 
-    from eagre.plots.fields import FieldFile
+    from eagre.plots.data.fields import FieldFile
 
 _LETTERS_PER_INCH = 11  # of the label of a colour bar
 _MISSING = 0.86  # brightness of a wet cell without a value
@@ -276,7 +276,7 @@ class FloodPicture(MapPicture):
     Parameters
     ----------
     fields : FieldFile
-        Fields or maxima with the water of `eagre.plots.water.water_of`.
+        Fields or maxima with the water of `eagre.plots.data.water.water_of`.
     records : list of int
         Records that determine the colour ranges.
     vectors : bool

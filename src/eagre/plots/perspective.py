@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eagre.errors import InputError
-from eagre.plots.frames import colour_range, few, heading, titles
-from eagre.plots.style import PAPER, colormap, length_unit, new_figure
+from eagre.plots.drawing.frames import colour_range, few, heading, titles
+from eagre.plots.drawing.style import PAPER, colormap, length_unit, new_figure
 
 if TYPE_CHECKING:
-    from eagre.plots.fields import FieldFile
+    from eagre.plots.data.fields import FieldFile
 
 AZIMUTH, HEIGHT = math.radians(28.0), 0.42  # of the viewpoint: from south towards west; height / distance
 DISTANCE = 2.8  # of the viewpoint, in half diagonals of the domain

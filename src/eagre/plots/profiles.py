@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eagre.plots.frames import few, heading, titles
-from eagre.plots.style import INK, length_unit, new_figure
+from eagre.plots.drawing.frames import few, heading, titles
+from eagre.plots.drawing.style import INK, length_unit, new_figure
 
 if TYPE_CHECKING:
-    from eagre.plots.fields import FieldFile
+    from eagre.plots.data.fields import FieldFile
 
 _LETTERS = 40  # maximum length of a line of the axis label
 _SMALL = 0.05  # ratio of the surface range to the height of the section below which the surface has a separate panel

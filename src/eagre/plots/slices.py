@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eagre.config.units import parse_quantity
+from eagre.config.values.units import parse_quantity
 from eagre.errors import InputError
-from eagre.plots.fields import FieldFile
-from eagre.plots.volumes import Volume
+from eagre.plots.data.fields import FieldFile
+from eagre.plots.data.volumes import Volume
 
 if TYPE_CHECKING:
     import xarray as xr

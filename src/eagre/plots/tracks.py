@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eagre.plots.frames import titles
-from eagre.plots.saving import save
-from eagre.plots.style import INK, RC, length_unit, new_figure, nice_time
+from eagre.plots.drawing.frames import titles
+from eagre.plots.drawing.saving import save
+from eagre.plots.drawing.style import INK, RC, length_unit, new_figure, nice_time
 
 if TYPE_CHECKING:
-    from eagre.plots.results import TrackFile
+    from eagre.plots.data.results import TrackFile
 
 _TRACK = "#2f78b4"
 

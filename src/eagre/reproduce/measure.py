@@ -151,7 +151,7 @@ def draw_curves(
     path: Path, title: str, curves: Mapping[str, Sequence[tuple[float, float]]], xlabel: str, ylabel: str
 ) -> None:
     """Draw curves by name, each a sequence of points (x, y), on logarithmic axes."""
-    from eagre.plots.style import new_figure
+    from eagre.plots.drawing.style import new_figure
 
     figure = new_figure(7.0, 5.0)
     axes = figure.subplots()

@@ -135,7 +135,7 @@ def without_lines(reason: str, titles: Mapping[str, str]) -> tuple[Item, ...]:
 
 def items_of(name: str) -> dict[str, Item]:
     """Return the items of a paper by name, in the order of the paper."""
-    items = import_module(f"eagre.reproduce.{name}").ITEMS
+    items = import_module(f"eagre.reproduce.items.{name}").ITEMS
     by_name = {item.name: item for item in items}
     if len(by_name) != len(items):
         raise ValueError(f"two items of {name} have the same name")

@@ -66,7 +66,7 @@ def write_report(folder: Path, name: str, sections: Sequence[tuple[Item, list[Li
 
 def draw_numbers(path: Path, title: str, lines: Sequence[Line]) -> None:
     """Draw printed and computed numbers of an item, on a logarithmic axis if all are positive; two are required."""
-    from eagre.plots.style import new_figure
+    from eagre.plots.drawing.style import new_figure
 
     pairs = [pair for line in lines if (pair := _pair(line)) is not None]
     if len(pairs) < 2:

@@ -14,10 +14,10 @@ from eagre.cases import monai
 from eagre.contract import Model
 from eagre.errors import InputError
 from eagre.validation.adi_flows import adi_model
-from eagre.validation.gauges import monai_data, surface_at
-from eagre.validation.norms import root_mean_square
-from eagre.validation.pictures import draw_gauges
-from eagre.validation.setting import Check, Run, Validation, each
+from eagre.validation.comparison.gauges import monai_data, surface_at
+from eagre.validation.comparison.norms import root_mean_square
+from eagre.validation.comparison.pictures import draw_gauges
+from eagre.validation.comparison.setting import Check, Run, Validation, each
 
 BAY_CELL, BAY_STEP = 40.0, 1.0  # m, s: Courant number 0.95 in the deepest water
 WET = 0.1  # depth from which a cell counts as flooded, m

@@ -15,10 +15,10 @@ from eagre.constants import GRAVITY, WATER_DENSITY
 from eagre.grid import Grid
 from eagre.series import Series
 from eagre.terms.wind_stress import WindStress
-from eagre.validation.measures import water_of
-from eagre.validation.norms import observed_orders, relative_norms
-from eagre.validation.pictures import draw_convergence, draw_profile
-from eagre.validation.setting import Check, Run, Validation, each, once
+from eagre.validation.comparison.measures import water_of
+from eagre.validation.comparison.norms import observed_orders, relative_norms
+from eagre.validation.comparison.pictures import draw_convergence, draw_profile
+from eagre.validation.comparison.setting import Check, Run, Validation, each, once
 
 if TYPE_CHECKING:
     from eagre.models.shallow_water_adi.model import ShallowWaterADI

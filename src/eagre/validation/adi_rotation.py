@@ -12,9 +12,9 @@ from eagre.constants import GRAVITY
 from eagre.grid import Grid
 from eagre.terms.coriolis import Coriolis
 from eagre.validation.adi_flows import adi_model
-from eagre.validation.norms import observed_orders
-from eagre.validation.pictures import draw_profile
-from eagre.validation.setting import BOTH, PRECISIONS, Check, Run, Validation, each, once
+from eagre.validation.comparison.norms import observed_orders
+from eagre.validation.comparison.pictures import draw_profile
+from eagre.validation.comparison.setting import BOTH, PRECISIONS, Check, Run, Validation, each, once
 
 
 def geostrophic_vortex(run: Run) -> Iterator[Check]:

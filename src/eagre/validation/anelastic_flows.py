@@ -20,7 +20,7 @@ from eagre.cases.exact.air import channel_wave
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.sampling.diagnostics import enstrophy
 from eagre.validation.anelastic_layers import breaking_wave, convection, neutral_layer, steady_wave
-from eagre.validation.setting import Check, Run, Validation, each, once
+from eagre.validation.comparison.setting import Check, Run, Validation, each, once
 
 CURRENTS = {400.0: (16452.0, -6.85), 200.0: (15197.0, -9.12), 100.0: (14792.0, -9.74)}
 """Front, m, and minimum theta', K, of another model of these equations, 15 K lower in theta, by spacing, m."""

@@ -12,7 +12,7 @@ from eagre.cases.atmosphere import convective_boundary_layer, mountain_wave, neu
 from eagre.cases.exact.air import LongWave
 from eagre.constants import GRAVITY, VON_KARMAN
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.validation.setting import Check, Run
+from eagre.validation.comparison.setting import Check, Run
 
 Array = np.ndarray
 HALF_WIDTH, WIND, FREQUENCY = 5e3, 10.0, 0.01

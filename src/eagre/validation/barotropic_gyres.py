@@ -11,9 +11,9 @@ import numpy as np
 from eagre.backend.select import select
 from eagre.cases.bleichrodt2011 import SCHEME
 from eagre.grid import Grid
-from eagre.validation.norms import relative_norms
-from eagre.validation.pictures import draw_flow
-from eagre.validation.setting import BOTH, Check, Run, Validation, once
+from eagre.validation.comparison.norms import relative_norms
+from eagre.validation.comparison.pictures import draw_flow
+from eagre.validation.comparison.setting import BOTH, Check, Run, Validation, once
 
 if TYPE_CHECKING:
     from eagre.models.barotropic.model import BarotropicVorticity

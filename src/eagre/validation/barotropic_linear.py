@@ -10,8 +10,8 @@ import numpy as np
 from eagre.cases.exact.gyres import basin_mode, mode_frequency, munk_profile, munk_profile_discrete, stommel_profile
 from eagre.grid import Grid
 from eagre.validation.barotropic_gyres import gyre
-from eagre.validation.norms import observed_orders, relative_norms
-from eagre.validation.setting import Check, Run, Validation, once
+from eagre.validation.comparison.norms import observed_orders, relative_norms
+from eagre.validation.comparison.setting import Check, Run, Validation, once
 
 MUNK = {33: (1.52e-2, 3.217), 65: (3.66e-3, 3.229), 129: (9.06e-4, 3.233)}
 """By number of points: relative Linf error of a reference run, and psi_max beta / alpha of the exact gyre there."""

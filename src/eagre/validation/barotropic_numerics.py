@@ -12,8 +12,8 @@ from eagre.grid import Grid
 from eagre.solvers.poisson import reference, solve_poisson
 from eagre.validation.barotropic_gyres import GYRES, gyre
 from eagre.validation.barotropic_linear import LINEAR, vorticity_of
-from eagre.validation.norms import observed_orders, relative_norms
-from eagre.validation.setting import BOTH, Check, Run, Validation, each, once
+from eagre.validation.comparison.norms import observed_orders, relative_norms
+from eagre.validation.comparison.setting import BOTH, Check, Run, Validation, each, once
 
 ROUND_OFF = {"single": 2e-6, "double": 1e-13}
 

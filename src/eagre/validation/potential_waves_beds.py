@@ -12,9 +12,9 @@ from eagre.cases.ow3d_reference import BAR, CODE, WHALIN, read_table
 from eagre.grid import Grid
 from eagre.models.potential_waves.boundaries.relaxation_zones import RelaxationZone
 from eagre.models.potential_waves.model import PotentialWaves
-from eagre.validation.gauges import surface_at
-from eagre.validation.pictures import draw_gauges, draw_harmonics
-from eagre.validation.setting import Check, Run, Validation, each, once
+from eagre.validation.comparison.gauges import surface_at
+from eagre.validation.comparison.pictures import draw_gauges, draw_harmonics
+from eagre.validation.comparison.setting import Check, Run, Validation, each, once
 from eagre.waves import StreamFunctionWave
 
 WHALIN_SPREAD = (0.67e-3, 0.41e-3, 0.44e-3)

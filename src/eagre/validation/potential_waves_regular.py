@@ -14,9 +14,9 @@ from eagre.models.potential_waves.boundaries.relaxation_zones import RelaxationZ
 from eagre.models.potential_waves.laplace.solver import LaplaceProblem
 from eagre.models.potential_waves.laplace.stencils import Vertical
 from eagre.models.potential_waves.model import PotentialWaves
-from eagre.validation.gauges import surface_at
-from eagre.validation.norms import observed_orders
-from eagre.validation.setting import Check, Run, Validation, each, once
+from eagre.validation.comparison.gauges import surface_at
+from eagre.validation.comparison.norms import observed_orders
+from eagre.validation.comparison.setting import Check, Run, Validation, each, once
 from eagre.waves import FocusedGroup, Jonswap, StreamFunctionWave, separate_reflection
 
 GRAVITY = 9.81

@@ -9,7 +9,7 @@ import numpy as np
 
 from eagre.grid import Grid
 from eagre.models.potential_waves.model import PotentialWaves
-from eagre.validation.setting import Check, Run, Validation, each
+from eagre.validation.comparison.setting import Check, Run, Validation, each
 
 GRAVITY = 9.81
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from eagre.errors import InputError
-from eagre.validation.result import Result, write_report
-from eagre.validation.setting import PRECISIONS, Setting, Validation
+from eagre.validation.comparison.result import Result, write_report
+from eagre.validation.comparison.setting import PRECISIONS, Setting, Validation
 
 
 def validations(kind: str) -> dict[str, Validation]:

@@ -8,11 +8,11 @@ import numpy as np
 
 from eagre.cases import amundsen2014, basins, channels, dam_breaks, lakes, monai
 from eagre.cases.water import WaterCase
-from eagre.validation.gauges import monai_data, surface_at
-from eagre.validation.measures import convergence_study, run_case, water_of
-from eagre.validation.norms import root_mean_square
-from eagre.validation.pictures import draw_convergence, draw_gauges, draw_profile
-from eagre.validation.setting import BOTH, Check, Run, Validation, each, once
+from eagre.validation.comparison.gauges import monai_data, surface_at
+from eagre.validation.comparison.measures import convergence_study, run_case, water_of
+from eagre.validation.comparison.norms import root_mean_square
+from eagre.validation.comparison.pictures import draw_convergence, draw_gauges, draw_profile
+from eagre.validation.comparison.setting import BOTH, Check, Run, Validation, each, once
 
 REST_LIMIT = {"single": 5e-6, "double": 1e-13}
 MASS_LIMIT = {"single": 2e-5, "double": 1e-13}

@@ -9,10 +9,10 @@ import numpy as np
 
 from eagre.cases import amundsen2014, basins, waves
 from eagre.cases.water import WaterCase
-from eagre.validation.measures import convergence_study, run_case
-from eagre.validation.norms import observed_orders, relative_norms
-from eagre.validation.pictures import draw_convergence
-from eagre.validation.setting import BOTH, PRECISIONS, Check, Run, Validation, each, once
+from eagre.validation.comparison.measures import convergence_study, run_case
+from eagre.validation.comparison.norms import observed_orders, relative_norms
+from eagre.validation.comparison.pictures import draw_convergence
+from eagre.validation.comparison.setting import BOTH, PRECISIONS, Check, Run, Validation, each, once
 
 CELLS = (32, 64, 128)
 SECOND_ORDER = 1.8

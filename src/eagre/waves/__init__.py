@@ -2,18 +2,21 @@
 
 from eagre.waves.airy import AiryWave
 from eagre.waves.angles import from_nautical, to_nautical
-from eagre.waves.breaking import highest_wave
 from eagre.waves.dispersion import angular_frequency, group_velocity, wave_number
 from eagre.waves.forces import CylinderForce, morison_force
-from eagre.waves.groups import FocusedGroup
 from eagre.waves.linear import LinearWaves
 from eagre.waves.measured import MeasuredWaves
+from eagre.waves.nonlinear.breaking import highest_wave
+from eagre.waves.nonlinear.steady import RegularWave
+from eagre.waves.nonlinear.stokes import StokesWave
+from eagre.waves.nonlinear.stream_function import StreamFunctionWave
 from eagre.waves.points import FixedPoints
 from eagre.waves.reflection import Reflection, separate_reflection
-from eagre.waves.sea import Sea
-from eagre.waves.spectra import TMA, Jonswap, PiersonMoskowitz, Spectrum, TabulatedSpectrum
-from eagre.waves.spectrum_files import read_directional_spectrum
-from eagre.waves.spreading import (
+from eagre.waves.seas.groups import FocusedGroup
+from eagre.waves.seas.sea import Sea
+from eagre.waves.seas.spectra import TMA, Jonswap, PiersonMoskowitz, Spectrum, TabulatedSpectrum
+from eagre.waves.seas.spectrum_files import read_directional_spectrum
+from eagre.waves.seas.spreading import (
     CosineSpreading,
     DirectionalSpectrum,
     NormalSpreading,
@@ -21,9 +24,6 @@ from eagre.waves.spreading import (
     WrappedNormalSpreading,
 )
 from eagre.waves.statistics import SeaState, ZeroCrossingWaves, power_spectrum, sea_state, zero_crossings
-from eagre.waves.steady import RegularWave
-from eagre.waves.stokes import StokesWave
-from eagre.waves.stream_function import StreamFunctionWave
 
 __all__ = [
     "TMA",

@@ -9,10 +9,10 @@ import numpy as np
 
 from eagre.constants import GRAVITY, WATER_DENSITY
 from eagre.errors import InputError
-from eagre.waves.breaking import highest_wave, too_high
 from eagre.waves.checked import exactly_one, number, positive
 from eagre.waves.currents import small_wave_number
-from eagre.waves.steady import Array, Field, Profile, RegularWave
+from eagre.waves.nonlinear.breaking import highest_wave, too_high
+from eagre.waves.nonlinear.steady import Array, Field, Profile, RegularWave
 
 
 class AiryWave(RegularWave):

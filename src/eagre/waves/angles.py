@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.waves.steady import Array, Field
+from eagre.waves.nonlinear.steady import Array, Field
 
 
 def from_nautical(degrees: Field) -> Array:

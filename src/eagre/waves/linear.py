@@ -12,7 +12,7 @@ from eagre.errors import InputError
 from eagre.waves.airy import surface_level
 from eagre.waves.checked import positive
 from eagre.waves.dispersion import wave_number
-from eagre.waves.steady import Array, Field
+from eagre.waves.nonlinear.steady import Array, Field
 
 STRETCHINGS = ("wheeler", "constant", "none")
 _BLOCK = 1 << 18  # values per block

@@ -11,7 +11,7 @@ from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.waves.checked import number
 from eagre.waves.linear import LinearWaves
-from eagre.waves.steady import Array, Field
+from eagre.waves.nonlinear.steady import Array, Field
 
 
 class MeasuredWaves(LinearWaves):

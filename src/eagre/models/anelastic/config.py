@@ -10,17 +10,17 @@ from pydantic import AfterValidator, Field, model_validator
 
 from eagre.checks import check_input_memory
 from eagre.config.case import Case
-from eagre.config.fieldvalues import ElevationField, FieldValue
 from eagre.config.section import Section
-from eagre.config.terrain import Crs
-from eagre.config.values import (
+from eagre.config.values.field_values import ElevationField, FieldValue
+from eagre.config.values.types import (
     Metres,
     PositiveMetres,
     Rate,
     Temperature,
     one_of,
 )
-from eagre.config.volumes import NumberVolume, SpeedVolume, TemperatureVolume, VolumeValue
+from eagre.config.values.volumes import NumberVolume, SpeedVolume, TemperatureVolume, VolumeValue
+from eagre.config.water.terrain import Crs
 from eagre.errors import InputError
 from eagre.grid import Grid, Levels
 from eagre.models.anelastic.case.atmosphere_section import AtmosphereSection

@@ -11,11 +11,10 @@ from pydantic import Field, model_validator
 
 from eagre.checks import check_input_memory
 from eagre.config.case import Case
-from eagre.config.fieldvalues import ElevationField, NumberField
 from eagre.config.maps import AveragesSection
 from eagre.config.section import Section
-from eagre.config.terrain import Crs
-from eagre.config.values import (
+from eagre.config.values.field_values import ElevationField, NumberField
+from eagre.config.values.types import (
     Beta,
     Metres,
     PointXY,
@@ -26,6 +25,7 @@ from eagre.config.values import (
     Viscosity,
     one_of,
 )
+from eagre.config.water.terrain import Crs
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.barotropic.forcing.wind_section import WindSection

@@ -11,13 +11,13 @@ from pydantic import Field, model_validator
 
 from eagre.checks import check_input_memory
 from eagre.config.case import Case
-from eagre.config.fieldvalues import ElevationField, FieldValue, LengthField, NumberField
 from eagre.config.maps import AveragesSection
 from eagre.config.section import Section
-from eagre.config.signals import Signal, signal
-from eagre.config.terrain import Crs
-from eagre.config.values import Metres, PositiveMetres, PositiveSeconds, Seconds, one_of
-from eagre.config.waves import Wave
+from eagre.config.values.field_values import ElevationField, FieldValue, LengthField, NumberField
+from eagre.config.values.signals import Signal, signal
+from eagre.config.values.types import Metres, PositiveMetres, PositiveSeconds, Seconds, one_of
+from eagre.config.water.terrain import Crs
+from eagre.config.waves.tables import Wave
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.potential_waves.boundaries.sides import SpongeLayer, Wavemaker

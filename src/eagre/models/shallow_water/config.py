@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, PrivateAttr, field_validator
 
-from eagre.config.fieldvalues import ManningField
 from eagre.config.section import Section
-from eagre.config.values import Acceleration, PositiveMetres, PositiveSeconds, one_of
-from eagre.config.water import WaterCase
+from eagre.config.values.field_values import ManningField
+from eagre.config.values.types import Acceleration, PositiveMetres, PositiveSeconds, one_of
+from eagre.config.water.sections import WaterCase
 from eagre.errors import InputError
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from eagre.arguments import of_type
 from eagre.backend.device import Device
 from eagre.backend.tuned import device_for
 from eagre.boundaries import Boundaries, checked_boundaries
+from eagre.boundaries.cross_sections import CrossSectionSeries
 from eagre.boundaries.internal import placed_inside, wall_settings
-from eagre.boundaries.lines import CrossSectionSeries
 from eagre.boundaries.open_sides import OpenSides, with_initial_water
 from eagre.checks import (
     check_sample,

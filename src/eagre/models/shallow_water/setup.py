@@ -11,9 +11,9 @@ from zlib import crc32
 import numpy as np
 
 from eagre.boundaries import SIDES, FaceRange
+from eagre.boundaries.cross_sections import CrossSections
 from eagre.boundaries.ghosts import padded_bed
 from eagre.boundaries.internal import SOUTH_FACE, WEST_FACE
-from eagre.boundaries.lines import CrossSections
 from eagre.grid import Grid, centre_bed
 from eagre.models.shallow_water import kernels as cells
 from eagre.models.shallow_water.datum import Datum

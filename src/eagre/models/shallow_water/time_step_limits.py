@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.boundaries import FaceRange
-from eagre.boundaries.lines import CrossSections
+from eagre.boundaries.cross_sections import CrossSections
 from eagre.checks import DEVICE_WORDS, check_memory, checked_number, one_of
 from eagre.errors import InputError
 from eagre.grid import Grid

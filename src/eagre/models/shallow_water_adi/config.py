@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from eagre.config.fieldvalues import ChezyField, ManningField, NumberField
 from eagre.config.section import Section
-from eagre.config.values import Acceleration, PositiveMetres, PositiveSeconds, Viscosity, one_of
-from eagre.config.water import WaterCase
+from eagre.config.values.field_values import ChezyField, ManningField, NumberField
+from eagre.config.values.types import Acceleration, PositiveMetres, PositiveSeconds, Viscosity, one_of
+from eagre.config.water.sections import WaterCase
 from eagre.errors import InputError
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from eagre.backend.device import Device
 from eagre.backend.group import Group
 from eagre.backend.tuned import device_for
 from eagre.boundaries import Boundaries, checked_boundaries
+from eagre.boundaries.cross_sections import CrossSections, CrossSectionSeries
 from eagre.boundaries.internal import placed_inside, wall_settings
-from eagre.boundaries.lines import CrossSections, CrossSectionSeries
 from eagre.boundaries.open_sides import with_initial_water
 from eagre.checks import (
     check_memory,

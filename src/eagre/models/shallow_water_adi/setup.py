@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eagre.boundaries import FaceRange
-from eagre.boundaries.lines import CrossSections
+from eagre.boundaries.cross_sections import CrossSections
 from eagre.grid import Grid
 from eagre.models.shallow_water_adi.kernels import LAND, WALL
 from eagre.models.shallow_water_adi.sides import sides_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AfterValidator, Field, model_validator
 
 from eagre.config.section import Section
-from eagre.config.values import Acceleration, InputFile, Rate, Temperature, one_of, quantity
+from eagre.config.values.types import Acceleration, InputFile, Rate, Temperature, one_of, quantity
 from eagre.constants import GRAVITY, REFERENCE_PRESSURE
 from eagre.errors import InputError
 

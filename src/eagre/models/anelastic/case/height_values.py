@@ -8,12 +8,12 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, PlainValidator, ValidationInfo, model_validator
 
-from eagre.config.expressions import Expression
-from eagre.config.fieldvalues import number_or_expression
 from eagre.config.section import Section, check
 from eagre.config.toml import literal
-from eagre.config.units import DIMENSIONS, parse_quantity, unit_factor
-from eagre.config.values import InputFile, Metres, key_of
+from eagre.config.values.expressions import Expression
+from eagre.config.values.field_values import number_or_expression
+from eagre.config.values.types import InputFile, Metres, key_of
+from eagre.config.values.units import DIMENSIONS, parse_quantity, unit_factor
 from eagre.errors import InputError
 from eagre.models.anelastic.base.vertical_profiles import FormulaProfile, Profile, TableProfile
 
@@ -71,7 +71,7 @@ class HeightValue:
     ----------
     source : float, Expression, HeightTable or HeightFile
     dimension : str
-        A key of `eagre.config.units.DIMENSIONS`.
+        A key of `eagre.config.values.units.DIMENSIONS`.
     """
 
     source: float | Expression | HeightTable | HeightFile

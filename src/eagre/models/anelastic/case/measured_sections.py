@@ -12,7 +12,15 @@ from eagre.config.named_locations import check_unique_names, named
 from eagre.config.problems import Key
 from eagre.config.section import Section
 from eagre.config.sections import MeasuredSection
-from eagre.config.values import FieldsFile, Metres, NetcdfFile, PositiveSeconds, SeriesOutputFile, VariableNames, one_of
+from eagre.config.values.types import (
+    FieldsFile,
+    Metres,
+    NetcdfFile,
+    PositiveSeconds,
+    SeriesOutputFile,
+    VariableNames,
+    one_of,
+)
 from eagre.errors import InputError
 from eagre.models.anelastic.sampling.slices import ACROSS
 

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from eagre.config.section import Section
-from eagre.config.values import PositiveSeconds, Rate, Viscosity
+from eagre.config.values.types import PositiveSeconds, Rate, Viscosity
 from eagre.constants import EARTH_ROTATION
 from eagre.errors import InputError
 

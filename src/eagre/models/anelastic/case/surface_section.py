@@ -8,11 +8,11 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, model_validator
 
-from eagre.config.fieldvalues import LengthField, NumberField
 from eagre.config.section import Section
-from eagre.config.signals import HeatFluxSignal, KinematicHeatFluxSignal, Signal
-from eagre.config.units import DIMENSIONS, parse_quantity
-from eagre.config.values import PositiveMetres, one_of
+from eagre.config.values.field_values import LengthField, NumberField
+from eagre.config.values.signals import HeatFluxSignal, KinematicHeatFluxSignal, Signal
+from eagre.config.values.types import PositiveMetres, one_of
+from eagre.config.values.units import DIMENSIONS, parse_quantity
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.anelastic.subgrid.closure import Smagorinsky

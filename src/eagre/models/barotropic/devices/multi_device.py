@@ -32,8 +32,8 @@ from eagre.models.barotropic.state import State
 from eagre.models.barotropic.update import reference
 from eagre.models.barotropic.update.kernel_sets import kernel_set
 from eagre.solvers.poisson.box_cuda import Box
-from eagre.solvers.poisson.interfaces import CpuInterfaces, CudaInterfaces
-from eagre.solvers.poisson.slabs import slab_heights
+from eagre.solvers.poisson.devices.interfaces import CpuInterfaces, CudaInterfaces
+from eagre.solvers.poisson.devices.slabs import slab_heights
 from eagre.stepping.maps import join_maps, maps_of_rows
 
 MIN_ROWS = 4  # minimum number of rows per slab

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from pydantic import Field, PlainValidator, model_validator
 
-from eagre.config.fieldvalues import NumberField, StressField
 from eagre.config.section import Section
-from eagre.config.signals import NumberSignal, Signal
-from eagre.config.terrain import Crs
-from eagre.config.values import InputFiles, NoData, PositiveMetres, quantity
-from eagre.config.weather import AirDensity, Drag, LargestDrag, checked_pair, weather_of
+from eagre.config.values.field_values import NumberField, StressField
+from eagre.config.values.signals import NumberSignal, Signal
+from eagre.config.values.types import InputFiles, NoData, PositiveMetres, quantity
+from eagre.config.water.terrain import Crs
+from eagre.config.water.weather import AirDensity, Drag, LargestDrag, checked_pair, weather_of
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.plausible import check_plausible

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, model_validator
 
 from eagre.config.section import Section
-from eagre.config.values import Acceleration, PositiveSeconds, one_of
+from eagre.config.values.types import Acceleration, PositiveSeconds, one_of
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.models.potential_waves.laplace.base import MAX_ITERATIONS

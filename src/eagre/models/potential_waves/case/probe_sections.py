@@ -11,7 +11,7 @@ from eagre.config.named_locations import check_unique_names, named
 from eagre.config.problems import Key
 from eagre.config.section import Section
 from eagre.config.sections import MeasuredSection
-from eagre.config.values import Metres, PositiveSeconds, SeriesOutputFile
+from eagre.config.values.types import Metres, PositiveSeconds, SeriesOutputFile
 from eagre.errors import InputError
 from eagre.models.potential_waves.sampling.probe_group import LEVELS
 

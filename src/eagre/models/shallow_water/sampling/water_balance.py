@@ -23,7 +23,8 @@ from eagre.backend.compilation.cells import (
     switch,
 )
 from eagre.backend.device import Device, Launch
-from eagre.boundaries import FaceRange, lines
+from eagre.boundaries import FaceRange
+from eagre.boundaries import cross_sections as lines
 from eagre.boundaries.ghosts import ACROSS, FACE_I, FACE_J, INWARD, LAYERS, faces_of
 from eagre.boundaries.open_sides import OpenSides
 from eagre.grid import Grid

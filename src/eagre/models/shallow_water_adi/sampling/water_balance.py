@@ -13,7 +13,8 @@ import numpy as np
 
 from eagre.backend.compilation.cells import cell, cuda, entry, serial_entry, switch
 from eagre.backend.device import Device, Launch
-from eagre.boundaries import FaceRange, lines
+from eagre.boundaries import FaceRange
+from eagre.boundaries import cross_sections as lines
 from eagre.boundaries.open_sides import OpenSides
 from eagre.grid import Grid
 from eagre.models.shallow_water_adi.kernels import LAND

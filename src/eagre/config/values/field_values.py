@@ -1,0 +1,189 @@
+"""Field values: a number, an expression in x and y, a raster file, or zones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field, PlainValidator, ValidationInfo
+
+from eagre.config.section import Section, check
+from eagre.config.toml import literal
+from eagre.config.values.expressions import Expression
+from eagre.config.values.types import ClassTable, InputFiles, NoData, Shift, key_of
+from eagre.config.values.units import DIMENSIONS, decimal_point, is_quantity, parse_quantity
+from eagre.config.values.zones import Zones, ZoneValues
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.plausible import check_plausible
+
+NAMES = ("x", "y", "bed")
+"""Variables of expressions for fields at cell centres: coordinates, m, and bed elevation, m."""
+
+
+class RasterFile(Section):
+    """Raster file that covers the domain."""
+
+    file: InputFiles = Field(
+        description="GeoTIFF, ESRI ASCII or NetCDF raster, or a list; the first file with data has priority",
+        examples=["field.tif"],
+    )
+    band: int | None = Field(default=None, description="band of a GeoTIFF with several bands, counted from 1", ge=1)
+    variable: str | None = Field(default=None, description="variable of a NetCDF file with several variables")
+    record: int | None = Field(
+        default=None,
+        description="record of a time-dependent NetCDF variable, counted from 1; -1 is the last",
+        examples=[-1],
+    )
+    nodata: NoData = Field(default="error", description='"error", or a number that replaces missing values')
+    shift: Shift = Field(
+        default=[0.0, 0.0], description="offset [x, y] added to the coordinates of the file, metres, as in [bed]"
+    )
+
+    def at_centres(self, grid: Grid, quantity: str = "", name: str = "value") -> np.ndarray:
+        """Return values at the cell centres of `grid`, (ny, nx); check the plausible range of `quantity`."""
+        from eagre.io import raster_to_centres, read_raster
+        from eagre.io.rasters.dem import check_raster_fill
+        from eagre.io.rasters.warp import around, onto
+
+        target = around(grid) if not any(self.shift) else None
+        options: dict[str, Any] = {"band": self.band, "variable": self.variable, "record": self.record}
+        rasters = [read_raster(file, around=target, **options).shifted(*self.shift) for file in self.file]
+        for raster in rasters:
+            check_raster_fill(raster)
+            if quantity:
+                check_plausible(quantity, raster.elevation, name, raster.name)
+        return raster_to_centres(onto(grid, rasters), grid, nodata=self.nodata)
+
+
+class ClassRaster(Section):
+    """Raster of land-cover classes with a value per class."""
+
+    classes: InputFiles = Field(
+        description="raster of class numbers, or a list; the first file with data has priority",
+        examples=["worldcover.tif"],
+    )
+    table: ClassTable = Field(
+        description='"esa-worldcover", "nlcd", or a .csv file with the columns class and n (Manning)',
+        examples=["esa-worldcover"],
+    )
+    band: int | None = Field(default=None, description="band of a GeoTIFF with several bands, counted from 1", ge=1)
+    variable: str | None = Field(default=None, description="variable of a NetCDF file with several variables")
+    nodata: NoData = Field(default="error", description='"error", or the value of cells without a class')
+
+    def at_centres(self, grid: Grid) -> np.ndarray:
+        """Return the cell means of the class values, (ny, nx)."""
+        from eagre.io import raster_to_centres, read_raster
+        from eagre.io.landcover import read_class_table, values_of_classes
+        from eagre.io.rasters.warp import around, onto
+
+        table, target = read_class_table(self.table), around(grid)
+        check_plausible("manning", list(table.values()), "n", f"the table {self.table}")
+        rasters = [read_raster(file, around=target, band=self.band, variable=self.variable) for file in self.classes]
+        values = values_of_classes(onto(grid, rasters, nearest=True), table, f"the table {self.table}")
+        return raster_to_centres(values, grid, nodata=self.nodata)
+
+
+@dataclass(frozen=True)
+class FieldValue:
+    """Field value: a number, an expression, a raster or zones.
+
+    Parameters
+    ----------
+    source : float, Expression, RasterFile, ClassRaster or ZoneValues
+    quantity : str
+        Key of `eagre.plausible.QUANTITIES` for the plausible range; empty if not checked.
+    name : str
+        Name of the key, for error messages.
+    """
+
+    source: float | Expression | RasterFile | ClassRaster | ZoneValues
+    quantity: str = ""
+    name: str = "value"
+
+    def at_centres(self, grid: Grid, bed: np.ndarray | float = 0.0) -> float | np.ndarray:
+        """Return a number, or an array of shape (ny, nx).
+
+        Parameters
+        ----------
+        grid : Grid
+        bed : (ny, nx) array or float
+            Bed elevation at cell centres, m, for expressions with ``bed``.
+
+        Raises
+        ------
+        InputError
+            For values outside the plausible range of the quantity.
+        """
+        values = self._at_centres(grid, bed)
+        if self.quantity:
+            check_plausible(self.quantity, values, self.name)
+        return values
+
+    def _at_centres(self, grid: Grid, bed: np.ndarray | float) -> float | np.ndarray:
+        if isinstance(self.source, Expression):
+            return self.source(x=grid.x[None, :], y=grid.y[:, None], bed=bed)
+        if isinstance(self.source, RasterFile):
+            return self.source.at_centres(grid, self.quantity, self.name)
+        if isinstance(self.source, ClassRaster):
+            return self.source.at_centres(grid)
+        if isinstance(self.source, ZoneValues):
+            return self.source.at_centres(grid, bed)
+        return self.source
+
+
+def number_or_expression(value: Any, info: ValidationInfo, dimension: str | None, names: Sequence[str]) -> Any:
+    """Return a number in SI units, or an expression in `names`; None for other values."""
+    if isinstance(value, str) and not is_quantity(value) and decimal_point(value) is None:
+        return Expression(value, names)
+    if isinstance(value, (int, float, str)) and not isinstance(value, bool):
+        return parse_quantity(value, dimension or "number", key_of(info))
+    return None
+
+
+def _field(dimension: str | None, classes: bool = False, quantity: str = "") -> PlainValidator:
+    def field_value(source: Any, info: ValidationInfo) -> FieldValue:
+        return FieldValue(source, quantity, key_of(info))
+
+    def outside_of(zones: Zones, info: ValidationInfo) -> FieldValue | None:
+        try:
+            return None if zones.outside == "error" else read(zones.outside, info)
+        except InputError as error:
+            key, own_key = f"{key_of(info)} = ", "outside = "
+            what, fix = (text.replace(key, own_key, 1) for text in (error.what, error.fix))
+            raise InputError(what, allowed=error.allowed, fix=fix, problem=error.problem) from None
+
+    def read(value: Any, info: ValidationInfo) -> FieldValue:
+        if isinstance(value, FieldValue):
+            return value
+        if isinstance(value, dict) and "zones" in value:
+            zones = check(Zones, value, info.context)
+            return field_value(ZoneValues(zones, dimension or "number", outside_of(zones, info)), info)
+        if isinstance(value, dict):
+            section = ClassRaster if classes and "classes" in value else RasterFile
+            return field_value(check(section, value, info.context), info)
+        path = number_or_expression(value, info, dimension, NAMES)
+        if path is not None:
+            return field_value(path, info)
+        unit = f" in {DIMENSIONS[dimension].si}" if dimension else ""
+        tables = f"file, zones{' or classes' * classes}"
+        raise InputError(
+            f"{key_of(info)} = {literal(value)}",
+            allowed=f"a number{unit}, an expression in x, y and bed, or a table with {tables}",
+            fix=f'{key_of(info)} = "where(x < 10, 1.0, 0.0)"',
+        )
+
+    return PlainValidator(read)
+
+
+LengthField = Annotated[FieldValue, _field("length")]
+ElevationField = Annotated[FieldValue, _field("length", quantity="elevation")]
+DepthField = Annotated[FieldValue, _field("length", quantity="depth")]
+SpeedField = Annotated[FieldValue, _field("speed")]
+StressField = Annotated[FieldValue, _field("stress", quantity="wind_stress")]
+PressureField = Annotated[FieldValue, _field("pressure")]
+NumberField = Annotated[FieldValue, _field(None)]
+ManningField = Annotated[FieldValue, _field(None, classes=True, quantity="manning")]
+ChezyField = Annotated[FieldValue, _field(None, quantity="chezy")]

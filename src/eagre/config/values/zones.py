@@ -1,0 +1,94 @@
+"""Values by zone, with zones as polygons of a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pydantic import Field
+
+from eagre.config.section import Section
+from eagre.config.values.features import FeatureValue, cells_in_none
+from eagre.config.values.types import VectorFile
+from eagre.errors import InputError
+from eagre.grid import Grid
+
+
+class Zones(Section):
+    """Polygons of a file with one value per polygon."""
+
+    zones: VectorFile = Field(
+        description="polygons: .geojson, or .gpkg, .shp, .fgb with eagre[vector]; later polygons have priority",
+        examples=["landuse.geojson"],
+    )
+    layer: str | None = Field(default=None, description="layer of a file with several layers")
+    value: str | float = Field(
+        description="property of the polygons with the value (SI, or strings with a unit), or one value for all",
+        examples=["n"],
+    )
+    outside: Any = Field(
+        default="error",
+        description='"error", or the value of cells whose centre is in no polygon: number, expression or raster',
+        examples=[0.03],
+    )
+
+
+@dataclass(frozen=True)
+class ZoneValues:
+    """Cell values by zone.
+
+    Parameters
+    ----------
+    section : Zones
+    dimension : str
+        Dimension of the values, for unit conversion.
+    outside : object, optional
+        Source of the values of other cells, with a method `at_centres(grid, bed)`.
+    """
+
+    section: Zones
+    dimension: str
+    outside: Any = None
+
+    def __post_init__(self) -> None:
+        self._value()  # raises an error for an invalid value
+
+    def _value(self) -> FeatureValue:
+        return FeatureValue(self.section.value, self.dimension, "value")
+
+    def at_centres(self, grid: Grid, bed: np.ndarray | float) -> np.ndarray:
+        """Return values at the cell centres of `grid`, (ny, nx).
+
+        Raises
+        ------
+        InputError
+            If a polygon has no value, no polygon is in the domain, or cells are in no polygon and `outside` is not set.
+        """
+        from eagre.io.vectors.vector import read_features, zone_numbers
+
+        path = self.section.zones
+        features = read_features(path, grid, ("Polygon",), self.section.layer)
+        values = np.array([self._value().of(one, "polygon", path) for one in features])
+        numbers = zone_numbers(features, grid)
+        out = numbers < 0
+        if out.all():
+            self._refuse_elsewhere(features, grid)
+        if not out.any():
+            return values[numbers]
+        if self.outside is None:
+            raise cells_in_none(out, grid, path, "polygon", fix=f"outside = {values[0]:g}")
+        return np.where(out, self.outside.at_centres(grid, bed), values[numbers])
+
+    def _refuse_elsewhere(self, features: Any, grid: Grid) -> None:
+        from eagre.io.rasters.raster import WHERE
+        from eagre.io.vectors.vector import points_of
+
+        points = np.concatenate([points_of(one.geometry["coordinates"]) for one in features])
+        (west, south), (east, north) = points.min(0), points.max(0)
+        raise InputError(
+            f"{self.section.zones}: polygons at x {west:.10g} to {east:.10g}, y {south:.10g} to {north:.10g} in the "
+            f"grid's coordinates ({(grid.crs or 'with unknown coordinate system')[:60]}), which contain no cell centre",
+            allowed="x {:.10g} to {:.10g}, y {:.10g} to {:.10g}".format(*grid.extent),
+            fix=f'crs = "EPSG:32633" {WHERE}, and declare the coordinate system in the file',
+        )

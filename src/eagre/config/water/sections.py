@@ -1,0 +1,266 @@
+"""Common sections of the shallow-water models: initial state, boundaries, sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from eagre.config.case import Case
+from eagre.config.lines import CrossSectionsSection
+from eagre.config.maps import MapsSection
+from eagre.config.problems import Key
+from eagre.config.section import Section
+from eagre.config.values.field_values import (
+    DepthField,
+    ElevationField,
+    FieldValue,
+    NumberField,
+    PressureField,
+    SpeedField,
+)
+from eagre.config.values.signals import NumberSignal, Signal, StressSignal, signal
+from eagre.config.values.types import Beta, Rate
+from eagre.config.water.conditions import BoundariesSection, InsidePlace
+from eagre.config.water.cyclone import CycloneSection
+from eagre.config.water.terrain import BedSection, GridSection, check_terrain, make_terrain
+from eagre.config.water.weather import WeatherSection
+from eagre.config.water.zone_series import ZoneSignals, zone_signal
+from eagre.constants import GRAVITY
+from eagre.errors import InputError
+from eagre.series import Series
+
+if TYPE_CHECKING:
+    from eagre.boundaries import InternalLine
+    from eagre.grid import Grid
+
+
+class InitialSection(Section):
+    """Initial state of the water."""
+
+    surface_elevation: ElevationField | None = Field(
+        default=None, description="surface elevation, metres", examples=[0.0]
+    )
+    depth: DepthField | None = Field(default=None, description="water depth, metres", examples=[1.0])
+    velocity_x: SpeedField = Field(default=FieldValue(0.0), description="velocity to the east, m/s", examples=[0.0])
+    velocity_y: SpeedField = Field(default=FieldValue(0.0), description="velocity to the north, m/s", examples=[0.0])
+
+    @model_validator(mode="after")
+    def _one_level(self) -> InitialSection:
+        if self.surface_elevation is not None and self.depth is not None:
+            raise InputError("both surface_elevation and depth", allowed="one of them", fix="surface_elevation = 0.0")
+        return self
+
+
+class RainSection(Section):
+    """Rain, uniform, as a pattern or by zone."""
+
+    rate: Annotated[Signal | ZoneSignals, zone_signal("rain")] = Field(
+        description="rain rate, m/s or a string with a unit, a series, or zones with one series per zone",
+        examples=["20 mm/h"],
+    )
+    pattern: NumberField | None = Field(default=None, description="factor per cell", examples=["where(x < 100, 1, 0)"])
+
+
+class CoriolisSection(Section):
+    """Coriolis force."""
+
+    latitude: float | None = Field(default=None, description="latitude, degrees north", ge=-90, le=90, examples=[45.0])
+    f: Rate | None = Field(default=None, description="Coriolis parameter, 1/s", examples=[1e-4])
+    beta: Beta = Field(default=0.0, description="northward gradient of f, 1/(m s)", examples=[2e-11])
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> CoriolisSection:
+        if (self.latitude is None) == (self.f is None):
+            got = "neither latitude nor f" if self.f is None else "both latitude and f"
+            raise InputError(got, allowed="one of them", fix="latitude = 45.0")
+        return self
+
+
+class WindStressSection(Section):
+    """Wind stress on the water surface."""
+
+    x: StressSignal = Field(default=Signal(0.0, "stress"), description="eastward stress, N/m2", examples=["0.1 N/m2"])
+    y: StressSignal = Field(default=Signal(0.0, "stress"), description="northward stress, N/m2", examples=["0.1 N/m2"])
+    pattern: NumberField | None = Field(default=None, description="factor per cell", examples=["sin(pi * y / 1e6)"])
+
+
+class AtmosphericPressureSection(Section):
+    """Atmospheric pressure on the water surface."""
+
+    pressure: PressureField = Field(description="atmospheric pressure, Pa", examples=["1013 hPa"])
+    factor: NumberSignal = Field(default=Signal(1.0, "number"), description="time-dependent factor", examples=[1.0])
+
+
+AccelerationSignal = Annotated[Signal, signal("acceleration")]
+
+
+class BodyForceSection(Section):
+    """Body force per unit mass (acceleration), such as a tide-generating force."""
+
+    x: AccelerationSignal = Field(
+        default=Signal(0.0, "acceleration"), description="eastward acceleration, m/s2", examples=["1e-6 m/s2"]
+    )
+    y: AccelerationSignal = Field(
+        default=Signal(0.0, "acceleration"), description="northward acceleration, m/s2", examples=["1e-6 m/s2"]
+    )
+    pattern: NumberField | None = Field(default=None, description="factor per cell", examples=["x < 100"])
+
+
+class SourcesSection(Section):
+    """Source terms: rain, wind, pressure, Coriolis and body forces."""
+
+    rain: RainSection | None = Field(default=None, description="the section [sources.rain]")
+    coriolis: CoriolisSection | None = Field(default=None, description="the section [sources.coriolis]")
+    wind_stress: WindStressSection | None = Field(default=None, description="the section [sources.wind_stress]")
+    atmospheric_pressure: AtmosphericPressureSection | None = Field(
+        default=None, description="the section [sources.atmospheric_pressure]"
+    )
+    body_force: BodyForceSection | None = Field(default=None, description="the section [sources.body_force]")
+    weather: WeatherSection | None = Field(default=None, description="the section [sources.weather]")
+    cyclone: CycloneSection | None = Field(default=None, description="the section [sources.cyclone]")
+
+
+class WaterCase(Case):
+    """Base class of the cases of the shallow-water models: terrain, initial state, boundaries and sources."""
+
+    grid: GridSection | None = Field(default=None, description="the section [grid]")
+    bed: BedSection = Field(description="the section [bed]", examples=[{"value": 0.0}])
+    initial: InitialSection = Field(default_factory=InitialSection, description="the section [initial]")
+    boundaries: BoundariesSection = Field(default_factory=BoundariesSection, description="the section [boundaries]")
+    sources: SourcesSection = Field(default_factory=SourcesSection, description="the section [sources]")
+    maps: MapsSection | None = Field(default=None, description="the section [maps]")
+    cross_sections: CrossSectionsSection | None = Field(default=None, description="the section [cross_sections]")
+
+    @model_validator(mode="after")
+    def _check_cells(self) -> WaterCase:
+        check_terrain(self.grid, self.bed)
+        return self
+
+    def _terrain(self) -> tuple[Grid, np.ndarray, np.ndarray]:
+        """Return the grid, the bed elevation at corners and the bed elevation of cells."""
+        from eagre.checks import check_input_memory
+
+        if self.grid is not None and self.bed.file is None:
+            with self.at("grid"):
+                self.grid.grid()
+        with self.at("bed"):
+            grid, corners = make_terrain(self.grid, self.bed, check_input_memory)
+        return grid, corners, 0.25 * (corners[:-1, :-1] + corners[:-1, 1:] + corners[1:, :-1] + corners[1:, 1:])
+
+    def _options(
+        self,
+        grid: Grid,
+        bed: np.ndarray,
+        friction: Section | None,
+        device: Any,
+        precision: str | None,
+        scheme: str = "",
+        gravity: float | None = None,
+    ) -> dict[str, Any]:
+        """Return the arguments of a shallow-water model, except grid, bed and numerics."""
+        from eagre.boundaries import Boundaries
+        from eagre.boundaries.cross_sections import CrossSections
+
+        options: dict[str, Any] = {}
+        sections: dict[str, Section] = {"initial": self.initial} | ({"friction": friction} if friction else {})
+        for section_name, section in sections.items():
+            for name in type(section).model_fields:
+                if getattr(section, name) is not None:
+                    options[name] = self._values(section_name, section, name, grid, bed)
+        lay = partial(self._lines, grid)
+        options["boundaries"] = Boundaries(**self.boundaries.make(self._signal, lay))
+        options["sources"] = self._sources(grid, bed)
+        options["boundaries"] = self._with_static_level(options["boundaries"], options["sources"], grid)
+        with self.at("boundaries"):
+            options["boundaries"].checked_segments(grid, gravity or GRAVITY)
+        if self.maps is not None:
+            self.check_begin("maps")
+            options |= {"maps": self.maps.make(), "time_statistics": self.maps.time_statistics()}
+        if self.cross_sections is not None:
+            with self.at("cross_sections", "paths"):
+                options["cross_sections"] = self.cross_sections.paths.on(grid)
+                CrossSections(options["cross_sections"], grid)
+        with self.naming("run"):
+            return options | self.place(device, precision, grid.cells, scheme)
+
+    def _with_static_level(self, boundaries: Any, sources: list[Any], grid: Grid) -> Any:
+        """Return boundaries whose levels include the inverse-barometer effect of the weather."""
+        from eagre.boundaries import with_static_level
+        from eagre.terms import WeatherPressure
+
+        pressures = [term.pressure for term in sources if isinstance(term, WeatherPressure)]
+        for section in (self.sources.weather, self.sources.cyclone):
+            if section is not None and section.side_levels == "inverse-barometer" and pressures:
+                numbers = (0.0, self.run.end_time, section.reference_pressure)
+                return with_static_level(boundaries, pressures[0], grid, *numbers)
+        return boundaries
+
+    def _values(
+        self, section_name: str, section: Section, name: str, grid: Grid, bed: np.ndarray
+    ) -> float | np.ndarray:
+        """Return the value of a field key; errors state the key."""
+        with self.at(*section_name.split("."), name):
+            return getattr(section, name).at_centres(grid, bed)
+
+    def _lines(self, grid: Grid, location: InsidePlace, condition: Any, key: Key) -> list[InternalLine]:
+        """Return the lines of a condition inside the domain; errors state the key."""
+        with self.at(*key):
+            return location.lines(condition, grid)
+
+    def _signal(self, signal: Signal, key: Key) -> float | Series:
+        """Return a constant, or a series that covers the run; errors state the key."""
+        with self.at(*key):
+            return signal.resolve(0.0, self.run.end_time, self.run.start_date)
+
+    def _sources(self, grid: Grid, bed: np.ndarray) -> list[Any]:
+        """Create the source terms of [sources]."""
+        sources: list[Any] = []
+        for name, section in self.sources:
+            if section is None:
+                continue
+            if isinstance(section, (WeatherSection, CycloneSection)):
+                with self.at("sources", name, "file" if name == "weather" else "track"):
+                    sources += section.make(grid, self.run.end_time, self.run.start_date)
+                continue
+            sources.append(self._term(name, section, grid, bed))
+        return sources
+
+    def _term(self, name: str, section: Section, grid: Grid, bed: np.ndarray) -> Any:
+        """Create the source term of a section whose keys are its arguments."""
+        from eagre import terms
+
+        values: dict[str, Any] = {}
+        for key in type(section).model_fields:
+            value = getattr(section, key)
+            if isinstance(value, FieldValue):
+                value = self._values(f"sources.{name}", section, key, grid, bed)
+                if not isinstance(value, np.ndarray):
+                    value = np.full(grid.shape, value)
+            elif isinstance(value, Signal):
+                value = self._signal(value, ("sources", name, key))
+            values[key] = value
+        if isinstance(section, RainSection) and isinstance(section.rate, ZoneSignals):
+            with self.at("sources", name, "rate"):
+                rates, fractions = section.rate.resolve(grid, self.run.end_time, self.run.start_date)
+            return terms.ZoneRain(rates, fractions if values["pattern"] is None else fractions * values["pattern"])
+        with self.at("sources", name):
+            return getattr(terms, terms.class_name(name))(**values)
+
+    @contextmanager
+    def _naming_sources(self) -> Iterator[None]:
+        """Add the section of [sources] to errors that the model raises for a term."""
+        from eagre.terms import NAMES
+        from eagre.terms.collect import TermError
+
+        try:
+            yield
+        except TermError as error:
+            name = {"ZoneRain": "rain"}.get(error.kind, NAMES[error.kind])
+            if getattr(self.sources, name, None) is None:
+                name = "weather" if self.sources.weather is not None else "cyclone"
+            raise self.problem(("sources", name), error) from None

@@ -1,0 +1,269 @@
+"""Sections [grid] and [bed]: the computational grid and the bed elevation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from eagre.config.problems import Problem, Problems
+from eagre.config.section import Section
+from eagre.config.values.expressions import Expression
+from eagre.config.values.types import Coordinate, Extent, InputFiles, Metres, NoData, Shift, quantity
+from eagre.config.water.levees import LeveeSection
+from eagre.constants import LONGEST, SHORTEST
+from eagre.errors import InputError
+from eagre.grid import Grid
+
+
+def checked_crs(text: str) -> str:
+    """Return the coordinate system if it is valid."""
+    from eagre.io.rasters.raster import parse_crs
+
+    if parse_crs(text) is None:
+        raise InputError(f'crs = "{text}"', allowed="an EPSG code, or WKT", fix='crs = "EPSG:32633"')
+    return text
+
+
+if TYPE_CHECKING:
+    from eagre.io.rasters.raster import Around, Dem
+
+CellSize = Annotated[float, quantity("length"), Field(ge=SHORTEST, le=LONGEST)]
+
+
+def _crs_text(value: Any) -> Any:
+    if isinstance(value, int) and not isinstance(value, bool):
+        raise InputError(f"crs = {value}", allowed="a string: an EPSG code, or WKT", fix=f'crs = "EPSG:{value}"')
+    return value
+
+
+Crs = Annotated[str, BeforeValidator(_crs_text), AfterValidator(checked_crs)]
+_MOST = 2**31 - 1
+
+
+class GridSection(Section):
+    """Computational grid: nx, ny and dx, or dx and extent, or dx and a bed file."""
+
+    nx: int | None = Field(default=None, description="number of cells along x, >= 1", ge=1, le=_MOST, examples=[200])
+    ny: int | None = Field(default=None, description="number of cells along y, >= 1", ge=1, le=_MOST, examples=[100])
+    dx: CellSize | None = Field(default=None, description="cell size along x, metres", examples=[10.0])
+    dy: CellSize | None = Field(default=None, description="cell size along y, metres; default: dx", examples=[10.0])
+    x0: Coordinate | None = Field(default=None, description="x of the south-west corner, metres", examples=[0.0])
+    y0: Coordinate | None = Field(default=None, description="y of the south-west corner, metres", examples=[0.0])
+    extent: Extent | None = Field(
+        default=None,
+        description="[west, east, south, north] of the domain, metres",
+        examples=[[0.0, 1000.0, 0.0, 500.0]],
+    )
+    crs: Crs | None = Field(default=None, description="coordinate reference system, such as EPSG:32633")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> GridSection:
+        counts = self.nx is not None or self.ny is not None
+        if counts and self.extent is not None:
+            raise InputError("both nx, ny and extent", allowed="nx, ny and dx, or extent and dx")
+        if (self.x0 is not None or self.y0 is not None) and not counts:
+            raise InputError("x0 or y0 without nx and ny", allowed="nx, ny, dx, x0, y0, or dx and extent")
+        missing = [name for name in ("nx", "ny", "dx") if getattr(self, name) is None]
+        if counts and missing:
+            got = f"no {' and no '.join(missing)}"
+            raise InputError(got, allowed="nx, ny and dx together", fix=f"{missing[0]} = 10")
+        return self
+
+    @property
+    def is_complete(self) -> bool:
+        """True if the section defines the grid without a bed file."""
+        return self.nx is not None or (self.extent is not None and self.dx is not None)
+
+    def grid(self) -> Grid:
+        """Create the grid of a complete section."""
+        assert self.dx is not None
+        dy = self.dy or self.dx
+        if self.nx is not None and self.ny is not None:
+            return Grid(self.nx, self.ny, self.dx, dy, self.x0 or 0.0, self.y0 or 0.0, self.crs)
+        assert self.extent is not None
+        west, east, south, north = self.extent
+        nx, ny = _whole("dx", east - west, self.dx), _whole("dy", north - south, dy)
+        return Grid(nx, ny, self.dx, dy, west, south, self.crs)
+
+
+class BedSection(Section):
+    """Bed elevation, metres, positive up: a file, a number or an expression in x and y."""
+
+    file: InputFiles | None = Field(
+        default=None,
+        description="GeoTIFF, ESRI ASCII or NetCDF raster, or a list; the first file with data has priority",
+        examples=["bed.tif"],
+    )
+    value: Metres | None = Field(default=None, description="uniform bed elevation, metres", examples=[0.0])
+    expression: str | None = Field(
+        default=None, description="bed elevation as an expression in x and y, metres", examples=["0.01 * x"]
+    )
+    positive: Literal["up", "down"] | None = Field(
+        default=None,
+        description="direction of values: up (elevations, default) or down (depths); required for undeclared depths",
+        examples=["up"],
+    )
+    nodata: NoData = Field(default="error", description='"error", or the elevation of cells without data, metres')
+    crests: Literal["keep", "mean"] = Field(
+        default="keep",
+        description="keep (levees and dams up to three raster cells wide keep their height) or mean (averaged)",
+        examples=["keep"],
+    )
+    offset: Metres = Field(default=0.0, description="vertical offset added to the values of the file, metres")
+    shift: Shift = Field(
+        default=[0.0, 0.0],
+        description="offset [x, y] added to the file's coordinates, metres; the result is in the crs of [grid]",
+    )
+    band: int | None = Field(default=None, description="band of a GeoTIFF with several bands, counted from 1", ge=1)
+    variable: str | None = Field(default=None, description="variable of a NetCDF file with several variables")
+    coordinates: Literal["file", "metres"] = Field(
+        default="file",
+        description="metres: coordinates of a file without coordinate system are metres, as for a flume",
+        examples=["metres"],
+    )
+    record: int | None = Field(
+        default=None,
+        description="record of a time-dependent NetCDF variable, counted from 1; -1 is the last",
+        examples=[-1],
+    )
+    levees: list[LeveeSection] = Field(default_factory=list, description="tables [[bed.levees]]")
+
+    @model_validator(mode="after")
+    def _one_source(self) -> BedSection:
+        specified = [name for name in ("file", "value", "expression") if getattr(self, name) is not None]
+        if len(specified) != 1:
+            raise InputError(
+                " and ".join(specified) or "no file, no value and no expression",
+                allowed="exactly one of file, value, expression",
+                fix='file = "bed.tif", or value = 0.0, or expression = "0.01 * x"',
+            )
+        for name in sorted(self.model_fields_set - {*specified, "levees"}):
+            if self.file is None:
+                raise InputError(f"{name} without file", allowed=f"{name} with file only")
+        if self.expression is not None:
+            Expression(self.expression)
+        return self
+
+
+def check_terrain(grid: GridSection | None, bed: BedSection) -> None:
+    """Raise `Problems` unless the two sections define the cells."""
+    if bed.file is None and (grid is None or not grid.is_complete):
+        got = "nothing: this section is needed" if grid is None else f"only {', '.join(sorted(grid.model_fields_set))}"
+        allowed = "nx, ny and dx, or extent and dx, or a file in [bed]"
+        raise Problems([Problem(("grid",), got, allowed, "[grid]\nnx = 200\nny = 100\ndx = 10.0")])
+
+
+def make_terrain(
+    grid: GridSection | None, bed: BedSection, check: Callable[[Grid], object] | None = None
+) -> tuple[Grid, np.ndarray]:
+    """Create the grid and the bed elevation at its corners.
+
+    Parameters
+    ----------
+    grid : GridSection or None
+        None: use the cells of the bed file.
+    bed : BedSection
+    check : callable, optional
+        Called with the grid before arrays are allocated; raises an error if the memory is too small.
+
+    Returns
+    -------
+    grid : Grid
+    bed_elevation : (ny + 1, nx + 1) array, m
+        Positive up, row 0 in the south.
+
+    Raises
+    ------
+    InputError
+        If neither a complete grid nor a bed file is given, or the file does not cover the grid.
+    """
+    cells, corners = _bare(grid, bed, check)
+    for levee in bed.levees:
+        corners = levee.raised(cells, corners)
+    return cells, corners
+
+
+def _bare(grid: GridSection | None, bed: BedSection, check: Callable[[Grid], object] | None) -> tuple[Grid, np.ndarray]:
+    """Create grid and bed without levees."""
+    if bed.file is not None:
+        return _from_file(grid or GridSection(), bed, check)
+    check_terrain(grid, bed)
+    cells = (grid or GridSection()).grid()
+    if check is not None:
+        check(cells)
+    if bed.expression is None:
+        return cells, np.full(cells.shape_of("corner"), bed.value, dtype=np.float64)
+    return cells, Expression(bed.expression)(x=cells.x_corner[None, :], y=cells.y_corner[:, None])
+
+
+def _from_file(
+    section: GridSection, bed: BedSection, check: Callable[[Grid], object] | None
+) -> tuple[Grid, np.ndarray]:
+    """Create grid and bed from a raster file."""
+    from eagre.io import dem_to_corners, grid_from_dem
+    from eagre.io.rasters.raster import Around
+    from eagre.io.rasters.warp import around, onto
+
+    assert bed.file is not None
+    extent = None
+    if section.extent is not None:
+        west, east, south, north = section.extent
+        extent = (west, east, south, north)
+    if section.is_complete and (section.crs is not None or len(bed.file) > 1):
+        grid = section.grid()
+        dems = _dems(bed, around(grid))
+        grid = replace(grid, crs=section.crs or dems[0].crs)
+    else:
+        dems = _dems(bed, None if section.crs is None else Around(section.crs))
+        _need_grid(section, dems)
+        grid = section.grid() if section.nx is not None else grid_from_dem(dems[0], section.dx, section.dy, extent)
+        grid = replace(grid, crs=section.crs or dems[0].crs)
+    if check is not None:
+        check(grid)
+    return grid, dem_to_corners(onto(grid, dems), grid, nodata=bed.nodata, crests=bed.crests)
+
+
+_BED_OPTIONS = ("positive", "band", "variable", "record", "coordinates")
+
+
+def _dems(bed: BedSection, target: Around | None) -> list[Dem]:
+    """Read the rasters of a bed; rasters to be warped stay in the coordinate system of the file."""
+    from eagre.io import read_dem
+
+    options: dict[str, Any] = {name: getattr(bed, name) for name in _BED_OPTIONS}
+    target = None if any(bed.shift) else target
+    dems = [read_dem(file, vertical_offset=bed.offset, around=target, **options) for file in bed.file or ()]
+    return [dem.shifted(*bed.shift) for dem in dems]
+
+
+def _need_grid(section: GridSection, dems: list[Dem]) -> None:
+    """Raise an error if rasters do not define the cells: several rasters, or another coordinate system."""
+    from eagre.io.rasters.raster import Around, parse_crs
+    from eagre.io.rasters.warp import cells_within
+
+    first = dems[0]
+    other = section.crs is not None and Around(section.crs).differs(parse_crs(first.crs))
+    if len(dems) == 1 and not other:
+        return
+    got = f"{first.name} in {(first.crs or '')[:60]} for {(section.crs or '')[:60]}" if other else f"{len(dems)} files"
+    raise InputError(
+        f"{got} without the cells of the grid",
+        allowed="dx and extent in [grid], an integer number of cells along each axis",
+        fix=cells_within(first, section.crs if other else first.crs, section.dx, section.dy),
+    )
+
+
+def _whole(key: str, length: float, step: float) -> int:
+    """Return the number of cells in `length`; raise an error if it is not an integer."""
+    count = round(length / step)
+    if count < 1 or abs(count * step - length) > 1e-6 * step * max(count, 1):
+        raise InputError(
+            f"{key} = {step:g} for an extent of {length:g} m, i.e. {length / step:.6g} cells",
+            allowed="a cell size that divides the extent",
+            fix=f"{key} = {length / max(count, 1):.10g}",
+        )
+    return count

@@ -1,0 +1,208 @@
+"""Sea states, focused groups and measured records as tables of case files."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+from pydantic import Field, model_validator
+
+from eagre import waves
+from eagre.config.section import Section
+from eagre.config.values.types import InputFile, Metres, PositiveSeconds, Seconds, one_of, quantity
+from eagre.config.waves.regular_waves import Angle, Height, WaveSection
+from eagre.errors import InputError
+
+Frequency = Annotated[float, quantity("frequency"), Field(gt=0)]
+
+
+class SpreadingSection(Section):
+    """Directional spreading, by exactly one of the keys."""
+
+    s: float | None = Field(default=None, ge=0.5, description="exponent of cos^(2s)(angle / 2)", examples=[10.0])
+    width: Angle | None = Field(
+        default=None, gt=0, description="directional width of cos^(2s)(angle / 2), up to 66 deg", examples=["25 deg"]
+    )
+    normal: Angle | None = Field(
+        default=None, gt=0, description="standard deviation of a normal distribution", examples=["20 deg"]
+    )
+    wrapped_normal: Angle | None = Field(
+        default=None, gt=0, description="standard deviation of a wrapped normal distribution", examples=["20 deg"]
+    )
+
+    @model_validator(mode="after")
+    def _one_key(self) -> SpreadingSection:
+        specified = [name for name in self.keys() if getattr(self, name) is not None]
+        if len(specified) != 1:
+            raise InputError(
+                " and ".join(specified) or "none of the keys", allowed=f"one of {', '.join(self.keys())}", fix="s = 10"
+            )
+        self.make()
+        return self
+
+    def make(self) -> waves.Spreading:
+        """Create the spreading."""
+        if self.normal is not None:
+            return waves.NormalSpreading(self.normal)
+        if self.wrapped_normal is not None:
+            return waves.WrappedNormalSpreading(self.wrapped_normal)
+        return waves.CosineSpreading(self.s, width=self.width)
+
+
+class _Summed(WaveSection):
+    lowest: Frequency | None = Field(
+        default=None,
+        description='lowest frequency, Hz or a string such as "0.3 rad/s"; default: lowest of the spectrum',
+        examples=["0.05 Hz"],
+    )
+    highest: Frequency | None = Field(
+        default=None,
+        description='highest frequency, Hz or a string such as "3 rad/s"; default: highest of the spectrum',
+        examples=["0.4 Hz"],
+    )
+    stretching: Annotated[str, one_of("wheeler", "constant", "none")] = Field(
+        default="wheeler",
+        description="stretching of velocities near the surface: wheeler, constant or none",
+        examples=["wheeler"],
+    )
+
+    def band(self, low: float, high: float) -> tuple[float, float]:
+        """Return the frequency band, Hz, within low .. high."""
+        return self.lowest or low, self.highest or high
+
+
+class _Irregular(_Summed):
+    count: int = Field(default=1000, ge=1, le=1_000_000, description="number of wave components", examples=[1000])
+    phase_seed: int = Field(default=1, ge=0, description="seed of the phases", examples=[1])
+    amplitude_seed: int = Field(default=2, ge=0, description="seed of directions and random amplitudes", examples=[2])
+    amplitudes: Annotated[str, one_of("deterministic", "random")] = Field(
+        default="deterministic", description="component amplitudes: deterministic or random", examples=["random"]
+    )
+    bins: Annotated[str, one_of("equal_energy", "equal_frequency")] = Field(
+        default="equal_energy", description="frequency bins: equal_energy or equal_frequency", examples=["equal_energy"]
+    )
+
+    def sea(self, spectrum: waves.Spectrum, depth: float, gravity: float, **more: Any) -> waves.Sea:
+        """Create the sea state of a spectrum."""
+        return waves.Sea(
+            spectrum, depth, count=self.count, phase_seed=self.phase_seed, amplitude_seed=self.amplitude_seed,
+            amplitudes=self.amplitudes, bins=self.bins, band=self.band(*spectrum.band), gravity=gravity,
+            stretching=self.stretching, **more,
+        )  # fmt: skip
+
+
+class _Spread(_Irregular):
+    spreading: SpreadingSection | None = Field(
+        default=None, description="directional spreading; default: long-crested", examples=[{"s": 10.0}]
+    )
+
+    def spread_sea(self, spectrum: waves.Spectrum, depth: float, gravity: float) -> waves.Sea:
+        """Create the sea state of a frequency spectrum with the spreading of the section."""
+        spreading = None if self.spreading is None else self.spreading.make()
+        return self.sea(spectrum, depth, gravity, spreading=spreading, mean_direction=self.goes_to())
+
+
+class PiersonMoskowitzSection(_Spread):
+    """Fully developed sea, Pierson-Moskowitz spectrum."""
+
+    significant_height: Height = Field(description="Hs = 4 sqrt(m0), metres", examples=[2.0])
+    peak_period: PositiveSeconds = Field(description="peak period, s", examples=["8 s"])
+
+    def make(self, depth: float, gravity: float) -> waves.Sea:
+        spectrum = waves.PiersonMoskowitz(self.significant_height, self.peak_period)
+        return self.spread_sea(spectrum, depth, gravity)
+
+
+class JonswapSection(PiersonMoskowitzSection):
+    """Fetch-limited sea, JONSWAP spectrum."""
+
+    gamma: float = Field(default=3.3, ge=1, le=20, description="peak enhancement factor", examples=[3.3])
+
+    def make(self, depth: float, gravity: float) -> waves.Sea:
+        spectrum = waves.Jonswap(self.significant_height, self.peak_period, self.gamma)
+        return self.spread_sea(spectrum, depth, gravity)
+
+
+class TMASection(JonswapSection):
+    """Sea in shallow water, TMA spectrum (JONSWAP for finite depth)."""
+
+    def make(self, depth: float, gravity: float) -> waves.Sea:
+        spectrum = waves.TMA(self.significant_height, self.peak_period, self.gamma, depth, gravity)
+        return self.spread_sea(spectrum, depth, gravity)
+
+
+class SpectrumFileSection(_Spread):
+    """Sea from a text table of frequency and variance density, with units in the header: f (Hz),S (m2/Hz)."""
+
+    file: InputFile = Field(description="text table, relative to the case file", examples=["spectrum.csv"])
+
+    def make(self, depth: float, gravity: float) -> waves.Sea:
+        return self.spread_sea(waves.TabulatedSpectrum.read(self.file), depth, gravity)
+
+
+class DirectionalFileSection(_Irregular):
+    """Sea from a directional spectrum in a SWAN or WAVEWATCH III file (the latter with the library wavespectra)."""
+
+    file: InputFile = Field(description="spectral file, relative to the case file", examples=["sea.swn"])
+    time: int = Field(default=0, description="index of the time in the file, from 0", examples=[0])
+    site: int = Field(default=0, description="index of the location in the file, from 0", examples=[0])
+
+    @model_validator(mode="after")
+    def _own_directions(self) -> DirectionalFileSection:
+        if self.direction is not None or self.coming_from is not None:
+            raise InputError("a direction with a directional spectrum", allowed="neither direction nor coming_from")
+        return self
+
+    def make(self, depth: float, gravity: float) -> waves.Sea:
+        spectrum = waves.read_directional_spectrum(self.file, self.kind, time=self.time, site=self.site)
+        return self.sea(spectrum, depth, gravity)
+
+
+class FocusedGroupSection(_Summed):
+    """Focused wave group of the JONSWAP spectrum (NewWave)."""
+
+    crest_height: Metres = Field(description="linear crest elevation at the focus, metres", examples=[3.0])
+    peak_period: PositiveSeconds = Field(description="peak period, s", examples=["8 s"])
+    gamma: float = Field(default=3.3, ge=1, le=20, description="peak enhancement factor", examples=[3.3])
+    x: Metres = Field(default=0.0, description="x of the focus, metres", examples=[100.0])
+    y: Metres = Field(default=0.0, description="y of the focus, metres", examples=[0.0])
+    time: Seconds = Field(default=0.0, description="time of the focus, s", examples=["60 s"])
+    spreading: SpreadingSection | None = Field(
+        default=None, description="directional spreading; default: long-crested", examples=[{"s": 10.0}]
+    )
+    count: int = Field(default=200, ge=1, le=100_000, description="number of frequencies", examples=[200])
+    direction_count: int = Field(default=31, ge=1, le=1000, description="number of directions", examples=[31])
+
+    def make(self, depth: float, gravity: float) -> waves.FocusedGroup:
+        spectrum = waves.Jonswap(1.0, self.peak_period, self.gamma)
+        return waves.FocusedGroup(
+            spectrum, depth, crest_height=self.crest_height, x=self.x, y=self.y, t=self.time, count=self.count,
+            spreading=None if self.spreading is None else self.spreading.make(), mean_direction=self.goes_to(),
+            direction_count=self.direction_count, band=self.band(*spectrum.band), gravity=gravity,
+            stretching=self.stretching,
+        )  # fmt: skip
+
+
+class MeasuredSection(_Summed):
+    """Waves from a measured record of the surface elevation."""
+
+    file: InputFile = Field(description="CSV or NetCDF file, relative to the case file", examples=["gauge.csv"])
+    value: str | None = Field(
+        default=None,
+        description="name of the column of the elevation, metres; default: the second column",
+        examples=["eta"],
+    )
+    x: Metres = Field(default=0.0, description="x of the gauge, metres", examples=[5.0])
+    y: Metres = Field(default=0.0, description="y of the gauge, metres", examples=[0.0])
+    taper: float = Field(
+        default=0.0, ge=0, le=0.5, description="fraction of the record that is tapered at each end", examples=[0.05]
+    )
+
+    def make(self, depth: float, gravity: float) -> waves.MeasuredWaves:
+        from eagre.io import read_series
+
+        series = read_series(self.file, value=self.value)
+        return waves.MeasuredWaves(
+            series.times, series.values, depth, x=self.x, y=self.y, direction=self.goes_to(), taper=self.taper,
+            band=self.band(0.0, math.inf), gravity=gravity, stretching=self.stretching,
+        )  # fmt: skip

@@ -1,0 +1,221 @@
+"""Frequency spectra of waves."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from eagre.arguments import array_copy
+from eagre.constants import GRAVITY
+from eagre.errors import InputError
+from eagre.waves.checked import positive
+from eagre.waves.dispersion import wave_number
+from eagre.waves.nonlinear.steady import Array, Field
+from eagre.waves.seas.spectrum_units import density_factor, frequency_factor
+
+_SHAPE = np.geomspace(0.2, 30.0, 8001)  # f / f_p at which shapes are integrated; f^-5 beyond
+
+
+class Spectrum(ABC):
+    """Variance density spectrum of the surface elevation."""
+
+    @abstractmethod
+    def density(self, frequency: Field) -> Array:
+        """Return the density S, m2/Hz, at frequencies, Hz; 0 outside `band` for tabulated spectra."""
+
+    @property
+    @abstractmethod
+    def band(self) -> tuple[float, float]:
+        """Default frequency band of a sea with this spectrum, Hz."""
+
+    @property
+    def variance(self) -> float:
+        """Variance m0 of the whole spectrum, m2."""
+        return self.moment(0)
+
+    def table(self, band: tuple[float, float] | None = None, count: int = 20001) -> tuple[Array, Array]:
+        """Return frequencies, Hz, and densities, m2/Hz, over a band, for integration."""
+        low, high = self.band if band is None else band
+        frequency = np.linspace(low, high, count)
+        return frequency, self.density(frequency)
+
+    def moment(self, order: int, band: tuple[float, float] | None = None) -> float:
+        """Return the moment of f^order S, m2 Hz^order, over a band, Hz."""
+        frequency, density = self.table(band)
+        return float(np.trapezoid(frequency**order * density, frequency))
+
+
+@dataclass(frozen=True)
+class Jonswap(Spectrum):
+    """JONSWAP spectrum of a growing sea, scaled to a significant wave height.
+
+    S = scale f^-5 exp(-1.25 (f_p / f)^4) gamma^exp(-(f - f_p)^2 / (2 sigma^2 f_p^2)), sigma 0.07 below f_p, else 0.09.
+
+    Parameters
+    ----------
+    significant_height : float, m
+        Significant wave height, 4 sqrt(m0) of the whole spectrum; the band from f_p / 2 to 5 f_p holds 99.8 % of m0.
+    peak_period : float, s
+        Peak period, 1 / f_p.
+    gamma : float
+        Peak enhancement factor, 1 to 7; 3.3 is the mean of the experiment.
+
+    Notes
+    -----
+    K. Hasselmann et al. (1973), Deutsche Hydrographische Zeitschrift A 8 (12), section 2.
+    """
+
+    significant_height: float
+    peak_period: float
+    gamma: float = 3.3
+
+    def __post_init__(self) -> None:
+        positive("significant_height", self.significant_height, "m")
+        positive("peak_period", self.peak_period, "s", 8.0)
+        if not 1.0 <= self.gamma <= 20.0:
+            raise InputError(f"gamma = {self.gamma!r}", allowed="a number from 1 to 20", fix="gamma = 3.3")
+
+    @property
+    def band(self) -> tuple[float, float]:
+        return 0.5 / self.peak_period, 5.0 / self.peak_period
+
+    @property
+    def variance(self) -> float:
+        return self.significant_height**2 / 16.0
+
+    def density(self, frequency: Field) -> Array:
+        relative = np.asarray(frequency, np.float64) * self.peak_period
+        scale = self.significant_height**2 / 16.0 * self.peak_period / self._area()
+        return scale * self._shape(relative)
+
+    def _shape(self, relative: Array) -> Array:
+        """Return the spectral shape as a function of f / f_p, without the scale."""
+        u = np.maximum(relative, 1e-3)
+        sigma = np.where(u <= 1.0, 0.07, 0.09)
+        peak = self.gamma ** np.exp(-0.5 * ((u - 1.0) / sigma) ** 2)
+        return np.where(relative > 0.0, u**-5 * np.exp(-1.25 * u**-4) * peak, 0.0)
+
+    def _area(self) -> float:
+        """Return the integral of the shape, which is u^-5 beyond the table."""
+        return float(np.trapezoid(self._shape(_SHAPE), _SHAPE)) + 0.25 * float(_SHAPE[-1]) ** -4
+
+
+@dataclass(frozen=True)
+class PiersonMoskowitz(Jonswap):
+    """Pierson-Moskowitz spectrum of a fully developed sea: `Jonswap` with gamma = 1.
+
+    W. J. Pierson and L. Moskowitz (1964), doi:10.1029/JZ069i024p05181. With free height and period it is also known as
+    Bretschneider or ISSC spectrum.
+    """
+
+    gamma: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.gamma != 1.0:
+            raise InputError(f"gamma = {self.gamma:g}", allowed="1", fix=f"Jonswap(..., gamma={self.gamma:g})")
+
+
+@dataclass(frozen=True)
+class TMA(Jonswap):
+    """TMA spectrum: JONSWAP spectrum in finite depth, scaled to a significant wave height.
+
+    The shape of `Jonswap` is multiplied by tanh^2(k h) / (1 + 2 k h / sinh(2 k h)).
+
+    Parameters
+    ----------
+    depth : float, m
+        Water depth.
+    peak_period : float, s
+        Peak period of the JONSWAP shape; the depth factor moves the peak to slightly higher frequencies.
+
+    Notes
+    -----
+    E. Bouws et al. (1985), doi:10.1029/JC090iC01p00975, equations 10 to 13.
+    """
+
+    depth: float = float("nan")
+    gravity: float = GRAVITY
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("depth", self.depth, "m", 10.0)
+
+    def _shape(self, relative: Array) -> Array:
+        omega = 2.0 * np.pi * np.maximum(relative, 1e-3) / self.peak_period
+        kh = wave_number(omega, self.depth, self.gravity) * self.depth
+        twice = np.clip(2.0 * kh, 1e-12, 700.0)
+        return super()._shape(relative) * np.tanh(kh) ** 2 / (1.0 + twice / np.sinh(twice))
+
+
+@dataclass(frozen=True, eq=False)
+class TabulatedSpectrum(Spectrum):
+    """Measured or computed spectrum, interpolated linearly and 0 outside its frequencies.
+
+    Parameters
+    ----------
+    frequency : (n,) array, Hz
+        Increasing frequencies, >= 0.
+    values : (n,) array, m2/Hz
+        Densities, >= 0.
+    """
+
+    frequency: Array
+    values: Array
+
+    def __post_init__(self) -> None:
+        frequency, values = checked_frequencies(self.frequency), array_copy("values", self.values)
+        if values.shape != frequency.shape or not (np.isfinite(values) & (values >= 0.0)).all() or not values.any():
+            raise InputError(
+                f"values of shape {values.shape} from {np.min(values, initial=0.0):g}",
+                allowed=f"finite numbers >= 0, not all 0, of shape {frequency.shape}, m2/Hz",
+            )
+        object.__setattr__(self, "frequency", frequency)
+        object.__setattr__(self, "values", values)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> TabulatedSpectrum:
+        """Read a text table with the frequency in the first and the density in the second column.
+
+        The header gives both units in brackets, as in ``f (Hz),S (m2/Hz)`` or ``omega (rad/s),S (m2 s/rad)``; densities
+        per rad/s become densities per Hz.
+
+        Raises
+        ------
+        InputError
+            If a unit is missing or unknown.
+        """
+        from eagre.io.files import input_file
+        from eagre.io.tables.table import read_table
+
+        table = read_table(input_file(path, "spectrum"))
+        data = table.numbers([0, 1])
+        frequency = frequency_factor(table.names[0], table.path)
+        return cls(data[:, 0] * frequency, data[:, 1] * density_factor(table.names[1], table.path, frequency))
+
+    @property
+    def band(self) -> tuple[float, float]:
+        return float(self.frequency[0]), float(self.frequency[-1])
+
+    def density(self, frequency: Field) -> Array:
+        return np.interp(np.asarray(frequency, np.float64), self.frequency, self.values, left=0.0, right=0.0)
+
+
+def checked_frequencies(values: Field) -> Array:
+    """Return frequencies, Hz, as an increasing array, >= 0; reject others."""
+    frequency = array_copy("frequency", values)
+    allowed = "at least two increasing numbers >= 0, Hz"
+    if frequency.ndim != 1 or frequency.size < 2 or not np.isfinite(frequency).all():
+        raise InputError(f"frequencies of shape {frequency.shape}", allowed=allowed)
+    if frequency[0] < 0.0:
+        raise InputError(f"a frequency of {frequency[0]:g} Hz", allowed=allowed, problem="A frequency is negative.")
+    falls = np.flatnonzero(np.diff(frequency) <= 0.0)
+    if falls.size:
+        pair = frequency[falls[0] : falls[0] + 2]
+        raise InputError(
+            f"{pair[1]:g} Hz after {pair[0]:g} Hz", allowed=allowed, problem="The frequencies do not increase."
+        )
+    return frequency
