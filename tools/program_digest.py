@@ -77,7 +77,7 @@ class _Renamed(ast.NodeTransformer):
     def __init__(self, program: Program, function: ast.FunctionDef | None) -> None:
         self.program, self.locals = program, {}
         if function is not None:
-            parameters = [one.arg for one in function.args.args]
+            parameters = [one.arg for one in (*function.args.args, *function.args.kwonlyargs)]
             stored = [
                 node for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
             ]
@@ -110,7 +110,7 @@ class _Renamed(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> Any:
         """Replace keywords of kernel functions by the positions of the parameters."""
         called = self.program.functions.get(node.func.id) if isinstance(node.func, ast.Name) else None
-        parameters = [one.arg for one in called.args.args] if called else []
+        parameters = [one.arg for one in (*called.args.args, *called.args.kwonlyargs)] if called else []
         for keyword in node.keywords:
             if keyword.arg in parameters:
                 keyword.arg = f"argument {parameters.index(keyword.arg)}"
