@@ -96,7 +96,7 @@ def state_record(make: Callable[[Any], Any]) -> dict[str, Any]:
         several[str(count)] = {"fields": named_hash(values), "numbers": numbers_of(values)}
     return {
         "hashes": {"state": named_hash(state), "fields": named_hash(fields), "maps": named_hash(maps)},
-        "numbers": numbers_of(fields | maps),
+        "numbers": numbers_of(fields | {f"map {name}": values for name, values in maps.items()}),
         "restart differs in": different(state | fields, again | fields_of(restarted)),
         "several": several,
     }
