@@ -29,7 +29,8 @@ def machine() -> dict[str, str]:
     """Return the properties on which bits depend: processor as Numba sees it, C library and library versions."""
     from numba.core.registry import cpu_target
 
-    _, name, features = cpu_target.target_context.codegen().magic_tuple()
+    context: Any = cpu_target.target_context
+    _, name, features = context.codegen().magic_tuple()
     versions = {library: version(library) for library in LIBRARIES}
     return {"cpu": name, "features": features, "libc": " ".join(platform.libc_ver()), **versions}
 
