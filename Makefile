@@ -26,7 +26,7 @@ PARALLEL := -n 2 --dist worksteal
 export OMP_WAIT_POLICY ?= passive
 export MPLBACKEND ?= agg
 
-.PHONY: help setup demo test test-jit test-nojit test-simulator test-slow test-gpu test-browser test-lowest lint bench validate reference constraints docs gallery clean
+.PHONY: help setup demo test test-jit test-nojit test-simulator test-slow test-gpu test-browser test-lowest lint bench validate reference record constraints docs gallery clean
 .NOTPARALLEL:
 
 help:
@@ -41,6 +41,7 @@ help:
 	@echo "make gallery     run the examples and store their pictures"
 	@echo "make bench       measure the speed on this machine"
 	@echo "make validate    compare with exact solutions and measurements"
+	@echo "make record      rewrite the pinned states of tests/regression and print the set-ups that changed"
 	@echo "make setup       only install into $(VENV)"
 
 setup: $(READY)
@@ -123,6 +124,10 @@ gallery: $(READY)
 # Write what docs/reference has from the source; a test fails while a page is stale.
 reference: $(READY)
 	$(BIN)/python tools/make_reference.py
+
+# Rewrite the pinned states and launch shapes of tests/regression after an intended change of results.
+record: $(READY)
+	PYTHONPATH=tests $(BIN)/python tools/launch_record.py pin
 
 # Pin anew what CI installs: everything that a fresh environment gets from pyproject.toml today.
 constraints:

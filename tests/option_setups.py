@@ -107,6 +107,8 @@ IMPLICIT = {
     "body force": ("pool", {"sources": [BodyForce(1e-4, -1e-4)]}),
     "maps and averages": ("bay", {"maps": MAPS, "time_statistics": WATER_AVERAGES}),
     "initial depth": ("pool", {"surface_elevation": None, "depth": 9.0}),
+    "tall, all terms and open sides": ("bay", {"ny": 201}),
+    "tall, short step": ("pool", {"ny": 200, "time_step": 2.0, "dissipation": "none", "drying": "off"}),
 }
 
 

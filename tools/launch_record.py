@@ -1,60 +1,68 @@
-"""Record what three models launch, on a GPU (without one) and on a CPU, and which bits the CPU computes.
+"""Record the launches of all models on GPUs (no GPU is needed) and the states that the CPU computes.
 
-Write a record before a change and compare it after: equal programs and equal launches mean equal bits and equal
-speed on a GPU, and equal hashes mean equal bits on this CPU.
+Write a record before a refactoring and compare it afterwards: equal programs, arguments and launches give equal bits
+and equal speed on a GPU, and equal hashes mean equal bits on this CPU.
 
+    export PYTHONPATH=tests
     python tools/launch_record.py write before.json
     ... change ...
     python tools/launch_record.py compare before.json
+    python tools/launch_record.py pin          (make record: rewrites tests/regression/states.json)
 
-A program counts by its text, without the places of modules; where texts differ, by its PTX, which `write --ptx` keeps
-beside the text (minutes). Hashes of CPU states hold on one machine and one set of library versions only.
+Programs are compared by `program_digest`, which ignores names; where it differs, by their PTX, which `write --ptx`
+stores as well (minutes). CPU hashes hold for one kind of CPU and one set of library versions only.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import re
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from eagre.backend.device import HostCall
-from launch_setups import RecordingDevice, setups
+from eagre.errors import InputError
+from launch_setups import larger_setups, recording
+from option_setups import ALL, SETUPS
+from program_digest import program_digest
+from state_record import digest, machine, state_record
+
+ROOT = Path(__file__).resolve().parents[1]
+PINNED = ROOT / "tests" / "regression" / "states.json"
+COUNTS = (1, 2, 3)  # recording devices
+
+Make = Callable[[Any], Any]
 
 
-def digest(*parts: Any) -> str:
-    """A short hash of arrays and texts."""
-    whole = hashlib.sha256()
-    for part in parts:
-        whole.update(part.encode() if isinstance(part, str) else np.ascontiguousarray(part).tobytes())
-    return whole.hexdigest()[:16]
+def small_setups() -> dict[str, Make]:
+    """Return functions of the device that make the small models of `option_setups`, by name."""
+    return {f"{kind}: {name}, {precision}": partial(_made, kind, name, precision) for kind, name, precision in ALL}
 
 
-def text_of(program: Any) -> str:
-    """Source of a program without its header line and the places of modules."""
-    module = sys.modules[getattr(program, "py_func", program).__module__]
-    text = Path(str(module.__file__)).read_text().split('"""\n\n', 1)[1]
-    return re.sub(r"importlib\.import_module\('[\w.]+'\)(\.\w+)  #[^\n]*", r"module\1", text)
+def _made(kind: str, name: str, precision: str, device: Any) -> Any:
+    return SETUPS[kind][name](device, precision)
 
 
-def ptx_of(program: Any, signature: tuple[Any, ...]) -> str:
-    """PTX of a program with its mangled names replaced by numbers."""
+def ptx_of(program: Any, arguments: tuple[Any, ...]) -> str:
+    """Return the PTX of a program with its mangled names replaced by numbers."""
+    from numba import typeof
+
     from eagre.backend.cuda.compiler import ptx
 
     names: dict[str, str] = {}
-    text = re.sub(r"//[^\n]*", "", ptx(program, signature))
+    text = re.sub(r"//[^\n]*", "", ptx(program, tuple(typeof(value) for value in arguments)))
     return re.sub(r"_Z\w+", lambda found: names.setdefault(found[0], f"name{len(names)}"), text)
 
 
 def kind_of(argument: Any) -> str:
-    """Type of an argument, as a kernel sees it."""
+    """Return the type of an argument, as a kernel sees it."""
     if isinstance(argument, np.ndarray):
         return f"{argument.dtype}[{argument.ndim}]{'C' if argument.flags.c_contiguous else 'A'}"
     if isinstance(argument, tuple):
@@ -62,103 +70,199 @@ def kind_of(argument: Any) -> str:
     return type(argument).__name__
 
 
-def launch_of(launch: Any, with_ptx: bool, known: dict[str, str]) -> dict[str, Any]:
-    """One launch as a record."""
-    if isinstance(launch, HostCall):
-        return {"program": f"library {getattr(launch.program, '__name__', launch.program)}"}
-    text, kinds = digest(text_of(launch.program)), [kind_of(argument) for argument in launch.arguments]
-    found = {
-        "program": launch.program.__module__.removeprefix("eagre_program_").rpartition("_")[0],
-        "text": text,
-        "arguments": digest(*kinds),
-        "shape": [list(launch.grid), list(launch.block), launch.shared, launch.early],
-    }
-    if with_ptx:
-        from numba import typeof
+class Launches:
+    """Distinct launches of a record, by their digest, and the arrays of one model."""
 
-        key = text + found["arguments"]
-        if key not in known:
-            known[key] = digest(ptx_of(launch.program, tuple(typeof(value) for value in launch.arguments)))
-        found["ptx"] = known[key]
-    return found
+    def __init__(self, with_ptx: bool = False) -> None:
+        self.table: dict[str, dict[str, Any]] = {}
+        self._with_ptx, self._ptx = with_ptx, {}
+        self._arrays: list[np.ndarray] = []
+        self._labels: dict[int, int] = {}
+
+    def events(self, logs: list[list[Any]]) -> list[list[str]]:
+        """Return the events of each device of a model as texts: words, or a launch and its arguments.
+
+        The last event of each device is the digest of the contents of all arrays.
+        """
+        self._arrays, self._labels = [], {}
+        found = [[one if isinstance(one, str) else self._launch(one) for one in log] for log in logs]
+        contents = digest(*self._arrays)
+        return [[*events, f"contents {contents}"] for events in found]
+
+    def _launch(self, launch: Any) -> str:
+        wiring = digest(repr([self._argument(one) for one in launch.arguments]))
+        known = self._host_call(launch) if isinstance(launch, HostCall) else self._kernel(launch)
+        key = digest(json.dumps({name: value for name, value in known.items() if name not in ("program", "ptx")}))
+        self.table.setdefault(key, known)
+        return f"{key} {wiring}"
+
+    def _host_call(self, launch: Any) -> dict[str, Any]:
+        kinds = digest(*map(kind_of, launch.arguments))
+        return {"program": getattr(launch.program, "__name__", "library"), "text": "library", "arguments": kinds}
+
+    def _kernel(self, launch: Any) -> dict[str, Any]:
+        text, kinds = program_digest(launch.program), digest(*map(kind_of, launch.arguments))
+        label = launch.program.__module__.removeprefix("eagre_program_").rpartition("_")[0]
+        found = {"program": label, "text": text, "arguments": kinds, "shape": shape_of(launch)}
+        if self._with_ptx:
+            key = text + kinds
+            if key not in self._ptx:
+                self._ptx[key] = digest(ptx_of(launch.program, launch.arguments))
+            found["ptx"] = self._ptx[key]
+        return found
+
+    def _argument(self, value: Any) -> Any:
+        """Return an array as its memory, offset and layout, a number as its value, other arguments as their type."""
+        if isinstance(value, np.ndarray):
+            base = value
+            while isinstance(base.base, np.ndarray):
+                base = base.base
+            if id(base) not in self._labels:
+                self._labels[id(base)] = len(self._arrays)
+                self._arrays.append(base)
+            offset = value.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+            return [self._labels[id(base)], offset, value.shape, value.strides, str(value.dtype)]
+        if isinstance(value, tuple):
+            return [self._argument(one) for one in value]
+        return repr(value) if isinstance(value, (bool, int, float, np.generic)) else type(value).__name__
 
 
-def launches_of_step(model: Any) -> list[Any]:
-    """The launches of a step of one model, or of two that alternate."""
-    engine = model._engine
-    if model.kind == "shallow-water":
-        return list(engine.schedule.launches)
-    if model.kind == "shallow-water-adi":
-        return [*engine.launches(0, 0), *engine.launches(1, 2)]
-    return [*engine.launches[0], *engine.launches[1]]
+def shape_of(launch: Any) -> list[Any]:
+    """Return grid, block, shared memory and overlap of a launch."""
+    return [list(launch.grid), list(launch.block), launch.shared, launch.early]
 
 
-def state_hash(model: Any) -> str:
-    """Hash of everything that a restart needs."""
-    state = model.state()
-    return digest(*(part for name in sorted(state) for part in (name, state[name])))
+def logs_of(make: Make, count: int) -> list[list[Any]] | None:
+    """Return the logs of recording devices over construction and two steps; None if the set-up is not supported."""
+    device = recording(count)
+    try:
+        model = make(device)
+    except InputError:
+        return None
+    model.steps_without_checks(2)()
+    return [member.log for member in getattr(device, "members", [device])]
 
 
-def cpu_record(make: Callable[..., Any]) -> dict[str, Any]:
-    """Hashes of a state after 6 steps, and of the same through a restart after 3."""
-    whole, cut, on = make("cpu"), make("cpu"), make("cpu")
-    far = 1e4 if whole.kind == "shallow-water" else 1e4 * whole.time_step
-    whole.advance(far, max_steps=6)
-    cut.advance(far, max_steps=3)
-    on.restore(cut.state())
-    on.advance(far, max_steps=3)
-    names = sorted(whole.variables)
-    fields = [digest(*(model.field(name) for name in names)) for model in (whole, on)]
-    return {"state": state_hash(whole), "fields": fields[0], "restarted": fields[1]}
+def shapes_digest(logs: list[list[Any]]) -> str:
+    """Return a digest of the order of programs and of launch shapes, without names, texts and values."""
+    numbers: dict[int, int] = {}
+    events: list[Any] = []
+    for one in (one for log in logs for one in ["device", *log]):
+        if isinstance(one, str) or isinstance(one, HostCall):
+            events.append(one if isinstance(one, str) else "library")
+        else:
+            events.append([numbers.setdefault(id(one.program), len(numbers)), *shape_of(one)])
+    return digest(json.dumps(events))
+
+
+def shapes_record(make: Make) -> dict[str, str]:
+    """Return the digests of launch shapes by number of devices."""
+    logs = {str(count): logs_of(make, count) for count in COUNTS}
+    return {count: shapes_digest(found) for count, found in logs.items() if found is not None}
 
 
 def record(which: str, with_ptx: bool) -> dict[str, Any]:
-    """The record of all set-ups whose name contains `which`."""
-    found: dict[str, Any] = {}
-    known: dict[str, str] = {}
-    for name, make in setups().items():
+    """Return the record of all set-ups whose name contains `which`."""
+    launches, small = Launches(with_ptx), small_setups()
+    found: dict[str, Any] = {"machine": machine(), "launches": launches.table, "cuda": {}, "cpu": {}}
+    for name, make in (small | larger_setups()).items():
         if which not in name:
             continue
-        gpu = launches_of_step(make(RecordingDevice()))
-        found[name] = {"cuda": [launch_of(one, with_ptx, known) for one in gpu], "cpu": cpu_record(make)}
-        print(f"{name}: {len(gpu)} launches", file=sys.stderr, flush=True)
+        for count in COUNTS:
+            logs = logs_of(make, count)
+            if logs is not None:
+                found["cuda"][f"{name}, {count} devices"] = launches.events(logs)
+        if name in small:
+            found["cpu"][name] = state_record(make)
+        print(name, file=sys.stderr, flush=True)
     return found
 
 
 def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """What differs between two records, a line each."""
-    lines = [f"{name}: only in one record" for name in sorted(old.keys() ^ new.keys())]
-    for name in sorted(old.keys() & new.keys()):
-        before, after = old[name], new[name]
-        lines += [f"{name}: CPU {key} differs" for key in before["cpu"] if before["cpu"][key] != after["cpu"][key]]
-        if len(before["cuda"]) != len(after["cuda"]):
-            counts = f"{len(before['cuda'])} launches, now {len(after['cuda'])}"
-            lines.append(f"{name}: {counts}: {[one['program'] for one in after['cuda']]}")
-            continue
-        for number, (one, other) in enumerate(zip(before["cuda"], after["cuda"], strict=True)):
-            alike = "ptx" if "ptx" in one and "ptx" in other else "text"
-            wrong = [key for key in (alike, "arguments", "shape") if one.get(key) != other.get(key)]
-            if wrong:
-                lines.append(f"{name}: launch {number} ({other['program']}): {', '.join(wrong)} differ")
+    """Return the differences of two records, a line each."""
+    lines = [] if old["machine"] == new["machine"] else ["machine: differs, so CPU hashes can differ"]
+    for part in ("cpu", "cuda"):
+        lines += [f"{name}: only in one record" for name in sorted(old[part].keys() ^ new[part].keys())]
+    for name in sorted(old["cpu"].keys() & new["cpu"].keys()):
+        before, after = old["cpu"][name], new["cpu"][name]
+        lines += [f"{name}: CPU {key} differ" for key in before if before[key] != after.get(key)]
+    for name in sorted(old["cuda"].keys() & new["cuda"].keys()):
+        lines += [f"{name}: {line}" for line in _changed_launches(name, old, new)]
     return lines
 
 
+def _changed_launches(name: str, old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
+    for device, (before, after) in enumerate(zip(old["cuda"][name], new["cuda"][name], strict=True)):
+        if len(before) != len(after):
+            yield f"device {device}: {len(before)} events, now {len(after)}"
+            continue
+        wrong = [
+            (n, keys) for n, pair in enumerate(zip(before, after, strict=True)) if (keys := _changed(*pair, old, new))
+        ]
+        if wrong:
+            number, keys = wrong[0]
+            label = new["launches"].get(after[number].split()[0], {}).get("program", after[number])
+            yield f"device {device}: {len(wrong)} events, the first is {number} ({label}): {', '.join(keys)} differ"
+
+
+def _changed(one: str, other: str, old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """Return what differs between two events."""
+    (key, *wiring), (key_after, *wiring_after) = one.split(), other.split()
+    before, after = old["launches"].get(key), new["launches"].get(key_after)
+    if before is None or after is None:
+        return [] if one == other else ["events"]
+    alike = "ptx" if "ptx" in before and "ptx" in after else "text"
+    changed = [name for name in (alike, "arguments", "shape") if before.get(name) != after.get(name)]
+    return changed + (["wiring"] if wiring != wiring_after else [])
+
+
+def _pinned(make: Make) -> dict[str, Any]:
+    """Return the pinned part of the record of a set-up."""
+    found = state_record(make)
+    several = {count: one["fields"] for count, one in found["several"].items()}
+    return {"hashes": found["hashes"], "numbers": found["numbers"], "several": several, "launches": shapes_record(make)}
+
+
+def pin(which: str) -> None:
+    """Rewrite the pinned file and print the set-ups that changed."""
+    old = json.loads(PINNED.read_text()) if PINNED.exists() else {"setups": {}}
+    new: dict[str, Any] = {"machine": machine(), "setups": {}}
+    for name, make in small_setups().items():
+        if which in name:
+            new["setups"][name] = _pinned(make)
+        elif name in old["setups"]:
+            new["setups"][name] = old["setups"][name]
+    names = sorted(old["setups"].keys() | new["setups"].keys())
+    changed = [name for name in names if old["setups"].get(name) != new["setups"].get(name)]
+    print("\n".join(changed) or "no set-up changed")
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(one)}" for name, one in new["setups"].items())
+    PINNED.parent.mkdir(exist_ok=True)
+    PINNED.write_text(f'{{"machine": {json.dumps(new["machine"])},\n"setups": {{\n{lines}\n}}}}\n')
+
+
 def main() -> int:
-    """Write or compare a record."""
+    """Write, compare or pin a record."""
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n", 1)[0])
-    parser.add_argument("action", choices=["write", "compare"])
-    parser.add_argument("file", type=Path)
-    parser.add_argument("--only", default="", help="set-ups whose name contains this")
+    parser.add_argument("action", choices=["write", "compare", "pin"])
+    parser.add_argument("file", type=Path, nargs="?")
+    parser.add_argument("--only", default="", help="set-ups whose name contains this text")
     parser.add_argument("--ptx", action="store_true", help="compile every program for a GPU")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    if options.action == "pin":
+        pin(options.only)
+        return 0
+    if options.file is None:
+        parser.error("write and compare need a file")
     new = record(options.only, options.ptx)
     if options.action == "write":
-        options.file.write_text(json.dumps(new, indent=1))
+        options.file.write_text(json.dumps(new, indent=0))
         return 0
-    old = {name: one for name, one in json.loads(options.file.read_text()).items() if options.only in name}
+    old = json.loads(options.file.read_text())
+    for part in ("cpu", "cuda"):
+        old[part] = {name: one for name, one in old[part].items() if options.only in name}
     lines = differences(old, new)
-    print("\n".join(lines) or f"{len(new)} set-ups: no difference")
+    print("\n".join(lines) or f"{len(new['cpu'])} set-ups: no difference")
     return int(bool(lines))
 
 

@@ -1,4 +1,7 @@
-"""Set-ups of the three models for `launch_record`: every path through a step, and a device that records."""
+"""Set-ups for `launch_record`: devices that record launches, and grids on which GPUs use other kernels.
+
+The small set-ups of every option are those of `tests/option_setups.py`.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,30 @@ from typing import Any
 import numpy as np
 
 import eagre
-from eagre.backend.device import HostArrays
+from eagre.backend.copies import copy_launches
+from eagre.backend.device import HostArrays, HostCall, Launch
+from eagre.backend.group import Group
+from eagre.stepping.until import ITERATING, SIZE
 
 TIMES = np.array([0.0, 25.0, 60.0, 1e9])
 
 
+def _work(launches: Any) -> list[Any]:
+    """Return the launches of a list that can contain markers."""
+    return [one for one in launches if isinstance(one, (Launch, HostCall))]
+
+
 class RecordingDevice(HostArrays):
-    """Arrays are NumPy arrays, programs are generated for CUDA, and nothing runs."""
+    """Recorder of launches: arrays are NumPy arrays, programs are generated for CUDA, and nothing runs.
+
+    log : launches in order, with words for the calls of the device.
+    """
 
     kind, target, name = "cuda", "cuda", "recording cuda"
+    graphs, starts_early = True, True
+
+    def __init__(self) -> None:
+        self.log: list[Any] = []
 
     @property
     def multiprocessors(self) -> int:  # type: ignore[override]
@@ -25,13 +43,54 @@ class RecordingDevice(HostArrays):
         return self.properties.multiprocessors
 
     def run(self, launches: Any) -> None:
-        pass
+        self.log += _work(launches)
+
+    def prepare(self, launches: Any) -> None:
+        self.log += ["prepare", *_work(launches), "end"]
 
     def repeated(self, launches: Any, times: int) -> Callable[[], None]:
+        self.log += [f"repeat {times}", *_work(launches), "end"]
         return lambda: None
+
+    def host(self, array: np.ndarray) -> np.ndarray:
+        """Return a copy; an iteration whose control numbers were read has converged afterwards."""
+        copy = super().host(array)
+        if array.shape == (SIZE,) and array.dtype == np.float64 and array[ITERATING] > 0.0:
+            array[ITERATING] = 0.0
+        return copy
 
     def free_memory(self) -> int:
         return 2**37
+
+
+class RecordingGroup(Group):
+    """Several recording devices; barriers and copies between devices are recorded too."""
+
+    graphs = True
+
+    def __init__(self, count: int) -> None:
+        super().__init__([RecordingDevice() for _ in range(count)])
+
+    def _note(self, word: str) -> None:
+        for member in self.members:
+            member.log.append(word)  # type: ignore[attr-defined]
+
+    def barrier(self) -> None:
+        self._note("barrier")
+
+    def repeated(self, schedule: Any, times: int) -> Callable[[], None]:
+        self._note(f"repeat {times}")
+        self.run(schedule)
+        self._note("end")
+        return lambda: None
+
+    def copies(self, member: Any, pairs: Any) -> list[Any]:
+        return [*copy_launches(member, pairs)] if pairs else []
+
+
+def recording(count: int) -> Any:
+    """Return one recording device, or a group of them."""
+    return RecordingDevice() if count == 1 else RecordingGroup(count)
 
 
 def series(*values: float) -> eagre.Series:
@@ -150,7 +209,7 @@ GYRES: dict[str, dict[str, Any]] = {
 }
 
 
-def setups() -> dict[str, Callable[[Any], Any]]:
+def larger_setups() -> dict[str, Callable[[Any], Any]]:
     """What is recorded: a function of the device by name."""
     found: dict[str, Callable[[Any], Any]] = {}
     for precision in ("single", "double"):
