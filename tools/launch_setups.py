@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 import eagre
-from eagre.backend.copies import copy_launches
 from eagre.backend.device import HostArrays, HostCall, Launch
 from eagre.backend.group import Group
-from eagre.stepping.until import ITERATING, SIZE
+from eagre.backend.peer_copies import copy_launches
+from eagre.stepping.convergence_loop import ITERATING, SIZE
 
 TIMES = np.array([0.0, 25.0, 60.0, 1e9])
 
@@ -72,7 +72,7 @@ class RecordingGroup(Group):
         super().__init__([RecordingDevice() for _ in range(count)])
 
     def _note(self, word: str) -> None:
-        for member in self.members:
+        for member in self.devices:
             member.log.append(word)  # type: ignore[attr-defined]
 
     def barrier(self) -> None:
