@@ -88,7 +88,7 @@ class FieldWriter(Writer):
         *,
         compression: int = 1,
         beside: bool | BackgroundWriter = False,
-        subset: Subset | None = None,
+        part: Subset | None = None,
         **manner: Unpack[Manner],
     ) -> None:
         if compression not in range(10):
@@ -97,7 +97,7 @@ class FieldWriter(Writer):
         self._names = [name for name in names if not model.variables[name].static]
         self._own_writer = BackgroundWriter() if beside is True else None
         self._behind = self._own_writer if isinstance(beside, bool) else beside
-        self._part = subset if subset is not None else Subset.of(model.grid)
+        self._part = part if part is not None else Subset.of(model.grid)
         self._locations = {name: model.variables[name].location for name in self._names}
         setup = WriterSetup(**manner)
         self.path = setup.output_path(path, ".nc", SUFFIX)
