@@ -129,7 +129,7 @@ def points_of(model: Any, count: int) -> list[tuple[int, int]]:
 def seconds(model: Any, end: float, way: str, interval: float, count: int) -> tuple[float, Gauges]:
     """Of the wall, from the present to an end."""
     gauges = Gauges(model, points_of(model, count), ["surface_elevation", "depth", "speed"])
-    follow = gauges.follow if way == "way" else None
+    follow = gauges.start_sampling if way == "way" else None
     events = [] if way == "none" else [Event(interval, None, gauges.stop, start_sampling=follow)]
     began = perf_counter()
     run(model, end, events)

@@ -24,7 +24,7 @@ def errors_without_sentence(text):
                 yield node.lineno
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.py")), ids=lambda path: path.stem)
 def test_every_error_states_its_problem(path):
     assert list(errors_without_sentence(path.read_text("utf-8"))) == []
 

@@ -75,6 +75,7 @@ def test_tests_that_fail_on_the_source_itself_choose_nothing(small, tmp_path, mo
 
 def test_the_chosen_tests_are_there():
     paths = [path for tests in mutate.TESTS.values() for path in tests.split()]
+    assert [start for start in mutate.TESTS if not any((ROOT / "src" / "eagre").glob(f"{start}*"))] == []
     for start, (path, part) in mutate.SIMULATED.items():
         assert any((ROOT / "src" / "eagre").glob(f"{start}*")), start
         assert any(word in (ROOT / path).read_text() for word in part.split(" or ")), part
@@ -84,6 +85,6 @@ def test_the_chosen_tests_are_there():
 
 def test_kernels_of_a_gpu_are_simulated():
     package = ROOT / "src" / "eagre"
-    tests = mutate.tests_of(package / "models" / "shallow_water_adi" / "sweep_cuda_x.py", package)
+    tests = mutate.tests_of(package / "models" / "shallow_water_adi" / "sweeps" / "sweep_cuda_x.py", package)
     assert tests == ("tests/kernels/test_adi_kernels.py", "-k", "simulated_sweeps", "-m", "simulator and not slow")
     assert "not slow and not gpu and not simulator" in mutate.tests_of(package / "series.py", package)

@@ -68,15 +68,17 @@ def versions() -> str:
 @cache
 def source_hash(kind: str) -> str:
     """Return the hash of all modules and tables that affect the kernels of a model."""
-    root = Path(__file__).resolve().parents[1]
+    root = Path(__file__).resolve().parents[2]
     return hash_of(root, (*SHARED, f"models/{kind.replace('-', '_')}"))
 
 
 def hash_of(root: Path, folders: Iterable[str]) -> str:
     """Return the first 12 digits of the hash of all modules and tables in folders."""
     digest = hashlib.sha256()
-    files = (path for name in folders for path in (root / name).rglob("*") if path.suffix in (".py", ".json"))
-    for path in sorted(files):
+    files = {name: [path for path in (root / name).rglob("*") if path.suffix in (".py", ".json")] for name in folders}
+    if empty := [name for name, paths in files.items() if not paths]:
+        raise FileNotFoundError(f"no source in {', '.join(empty)} below {root}")
+    for path in sorted(path for paths in files.values() for path in paths):
         digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:12]
 

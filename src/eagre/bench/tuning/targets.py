@@ -33,14 +33,8 @@ SIZES = {
 searches take long, and the shipped values of the explicit model were chosen there.
 """
 WHOLE_RUNS = "whole runs of schemes"  # name of the journal of `eagre.bench.tuning.schemes`
-TIMED = (
-    "bench",
-    "cases",
-    "config",
-    "io",
-    "tuning",
-    "waves",
-)  # folders of timed code: set-ups, cases, clocks, searches
+TIMED = ("bench", "cases", "config", "io", "tuning", "waves")
+"""Folders of timed code: set-ups, cases, clocks, searches."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +78,7 @@ class Target:
 @cache
 def timed_source() -> str:
     """Return the hash of the timed source other than kernels, and of the timing method."""
-    return hash_of(Path(__file__).resolve().parents[1], TIMED)
+    return hash_of(Path(__file__).resolve().parents[2], TIMED)
 
 
 def sizes_of(kind: str, device: Device, precision: str) -> list[int]:
