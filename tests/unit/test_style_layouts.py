@@ -24,7 +24,11 @@ ELSEWHERE = {
     "laplacian_blocks.MIN_THREADS": "the smallest block of a published search",
     "memory_access.THREADS": "a kernel of a paper",
     "mike21_sweeps.THREADS": "a kernel of a paper",
-    "until.THREADS": "the order in which a norm is added up, the same on all cards",
+    "kernel.MIN_REGISTERS": "limit of the instruction that releases registers",
+    "kernel.MAX_REGISTERS": "limit of the instruction that acquires registers",
+    "step_batches.GRAPH_SIZES": "steps of a graph, the same on all cards",
+    "step_batches.MAX_GRAPH_LAUNCHES": "launches of a graph, the same on all cards",
+    "convergence_loop.THREADS": "the order in which a norm is added up, the same on all cards",
 }
 
 
