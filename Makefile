@@ -116,6 +116,7 @@ validate: $(READY)
 	$(BIN)/eagre validate
 
 docs: $(READY)
+	rm -rf docs/reference/api
 	$(BIN)/python -m sphinx -W --keep-going -q -E -b html docs build/docs
 
 gallery: $(READY)
