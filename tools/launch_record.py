@@ -140,7 +140,7 @@ def logs_of(make: Make, count: int) -> list[list[Any]] | None:
     except InputError:
         return None
     model.steps_without_checks(2)()
-    return [member.log for member in getattr(device, "members", [device])]
+    return [member.log for member in getattr(device, "devices", [device])]
 
 
 def shapes_digest(logs: list[list[Any]]) -> str:

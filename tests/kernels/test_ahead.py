@@ -14,7 +14,7 @@ CODE = """
 import sys
 import numpy as np
 from contextlib import nullcontext
-from eagre.backend import ahead
+from eagre.backend.compilation import parallel as ahead
 from eagre.backend.select import select
 from kernels.programs import counted_2, halved, shifted
 
@@ -71,7 +71,7 @@ def test_only_commands_have_helpers(tmp_path):
 QUICK = """
 import sys
 import numpy as np
-from eagre.backend import cpu
+from eagre.backend.cpu import compiler as cpu
 from eagre.backend.select import select
 from kernels.programs import halved
 

@@ -225,6 +225,6 @@ def test_the_way_back_of_a_small_state_is_on_the_device(case, monkeypatch):
     run.advance(1e9, max_steps=2)
     for name, values in run.state().items():
         np.testing.assert_array_equal(values, later[name], err_msg=name)
-    monkeypatch.setattr("eagre.models.anelastic.engine.SMALL", 0)
+    monkeypatch.setattr("eagre.models.anelastic.engine.MAX_CHECKPOINT_SIZE", 0)
     later = stepper.checkpoint_state()
     assert later.keys() == stepper.state().keys() and later["u"] is not kept["u"]

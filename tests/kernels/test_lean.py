@@ -51,7 +51,7 @@ def test_another_numba_compiles_as_it_would(monkeypatch):
     from eagre.backend.compilation import minimal
 
     monkeypatch.setattr(minimal, "OF_LIBRARY", (*minimal.OF_LIBRARY, "gone"))
-    monkeypatch.setattr(minimal.Part, "_finalize_final_module", None)  # not called
+    monkeypatch.setattr(minimal.InlinedLibrary, "_finalize_final_module", None)  # not called
 
     @njit(pipeline_class=minimal.Whole)
     def doubled(x):

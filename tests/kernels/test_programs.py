@@ -175,7 +175,7 @@ def test_fields_of_a_named_tuple_are_part_of_a_program():
 
 def test_cards_before_hopper_get_no_instructions_that_they_lack():
     class Ampere(RecordingDevice):
-        facts = replace(RecordingDevice().properties, compute_capability=(8, 0))
+        properties = replace(RecordingDevice().properties, compute_capability=(8, 0))
 
     text = source_of(row_streaming_cuda.stage_cuda, "cuda", "single", Ampere()._limited("single", None))
     assert "no_instruction as grid_dependency_wait" in text

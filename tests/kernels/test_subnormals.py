@@ -32,7 +32,7 @@ ENTRIES = [
 THREADS = """
 import numpy as np
 from numba import njit, prange
-from eagre.backend import cpu
+from eagre.backend.cpu import compiler as cpu
 from eagre.backend.select import select
 from eagre.backend.cpu.subnormals import thread_state
 from kernels.programs import halved
