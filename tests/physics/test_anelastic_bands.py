@@ -153,12 +153,12 @@ def test_runs_repeat_and_restart_bit_for_bit():
     assert_repeats_and_restarts(make, lambda model: model.advance(end, max_steps=3), end)
 
 
-LOST = {"u": box, "force_w": box, "theta": box, "rows": box, "modes": box, "own": run("hill")}
+LOST = {"u": box, "force_w": box, "theta": box, "rows": box, "modes": box, "local": run("hill")}
 
 
 @pytest.mark.parametrize("lost", LOST)
 def test_a_lost_exchange_shows(monkeypatch, lost):
-    """Sums of all devices (`own`) show over a hill."""
+    """Sums of all devices (`local`) show over a hill."""
     exchange, make = LocalTransport.exchange, LOST[lost]
     options = NO_TURN if make is not box else {}
     theirs = after(make, "cpu", 2, **options)

@@ -21,7 +21,7 @@ def test_calls_are_counted():
     """Four stages a step; a solution looks at its norm once an iteration, and each begins with a residual."""
     calls = {row.name: row.calls for row in kernel_times("potential-waves", "cpu", "double", 17)}
     assert calls["rates_cpu"] == calls["next_stage"] == 4.0
-    assert calls["residual_cpu"] == calls["check_residual_cpu"] == calls["correct_cpu"] > 4.0
+    assert calls["residual_cpu"] == calls["check_convergence_cpu"] == calls["correct_cpu"] > 4.0
 
 
 def test_a_watched_device_changes_no_bits():
