@@ -43,10 +43,10 @@ Make = Callable[[Any], Any]
 
 def small_setups() -> dict[str, Make]:
     """Return functions of the device that make the small models of `option_setups`, by name."""
-    return {f"{kind}: {name}, {precision}": partial(_made, kind, name, precision) for kind, name, precision in ALL}
+    return {f"{kind}: {name}, {precision}": partial(_build, kind, name, precision) for kind, name, precision in ALL}
 
 
-def _made(kind: str, name: str, precision: str, device: Any) -> Any:
+def _build(kind: str, name: str, precision: str, device: Any) -> Any:
     return SETUPS[kind][name](device, precision)
 
 
@@ -80,14 +80,14 @@ class Launches:
         self._labels: dict[int, int] = {}
 
     def events(self, logs: list[list[Any]]) -> list[list[str]]:
-        """Return the events of each device of a model as texts: words, or a launch and its arguments.
+        """Return the events of each device of a model as strings: a word, or a launch and its arguments.
 
         The last event of each device is the digest of the contents of all arrays.
         """
         self._arrays, self._labels = [], {}
-        found = [[one if isinstance(one, str) else self._launch(one) for one in log] for log in logs]
+        device_events = [[one if isinstance(one, str) else self._launch(one) for one in log] for log in logs]
         contents = digest(*self._arrays)
-        return [[*events, f"contents {contents}"] for events in found]
+        return [[*events, f"contents {contents}"] for events in device_events]
 
     def _launch(self, launch: Any) -> str:
         wiring = digest(repr([self._argument(one) for one in launch.arguments]))
@@ -103,13 +103,13 @@ class Launches:
     def _kernel(self, launch: Any) -> dict[str, Any]:
         text, kinds = program_digest(launch.program), digest(*map(kind_of, launch.arguments))
         label = launch.program.__module__.removeprefix("eagre_program_").rpartition("_")[0]
-        found = {"program": label, "text": text, "arguments": kinds, "shape": shape_of(launch)}
+        entry = {"program": label, "text": text, "arguments": kinds, "shape": shape_of(launch)}
         if self._with_ptx:
             key = text + kinds
             if key not in self._ptx:
                 self._ptx[key] = digest(ptx_of(launch.program, launch.arguments))
-            found["ptx"] = self._ptx[key]
-        return found
+            entry["ptx"] = self._ptx[key]
+        return entry
 
     def _argument(self, value: Any) -> Any:
         """Return an array as its memory, offset and layout, a number as its value, other arguments as their type."""
@@ -140,11 +140,11 @@ def logs_of(make: Make, count: int) -> list[list[Any]] | None:
     except InputError:
         return None
     model.steps_without_checks(2)()
-    return [member.log for member in getattr(device, "devices", [device])]
+    return [recorder.log for recorder in getattr(device, "devices", [device])]
 
 
 def shapes_digest(logs: list[list[Any]]) -> str:
-    """Return a digest of the order of programs and of launch shapes, without names, texts and values."""
+    """Return a digest of the order of programs and of launch shapes, without names, source and values."""
     numbers: dict[int, int] = {}
     events: list[Any] = []
     for one in (one for log in logs for one in ["device", *log]):
@@ -158,69 +158,76 @@ def shapes_digest(logs: list[list[Any]]) -> str:
 def shapes_record(make: Make) -> dict[str, str]:
     """Return the digests of launch shapes by number of devices."""
     logs = {str(count): logs_of(make, count) for count in COUNTS}
-    return {count: shapes_digest(found) for count, found in logs.items() if found is not None}
+    return {count: shapes_digest(entries) for count, entries in logs.items() if entries is not None}
 
 
 def record(which: str, with_ptx: bool) -> dict[str, Any]:
     """Return the record of all set-ups whose name contains `which`."""
-    launches, small = Launches(with_ptx), small_setups()
-    found: dict[str, Any] = {"machine": machine(), "launches": launches.table, "cuda": {}, "cpu": {}}
-    for name, make in (small | larger_setups()).items():
+    launches, pinned = Launches(with_ptx), small_setups()
+    content: dict[str, Any] = {"machine": machine(), "launches": launches.table, "cuda": {}, "cpu": {}}
+    for name, make in (pinned | larger_setups()).items():
         if which not in name:
             continue
         for count in COUNTS:
             logs = logs_of(make, count)
             if logs is not None:
-                found["cuda"][f"{name}, {count} devices"] = launches.events(logs)
-        if name in small:
-            found["cpu"][name] = state_record(make)
+                content["cuda"][f"{name}, {count} devices"] = launches.events(logs)
+        if name in pinned:
+            content["cpu"][name] = state_record(make)
         print(name, file=sys.stderr, flush=True)
-    return found
+    return content
 
 
 def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """Return the differences of two records, a line each."""
     lines = [] if old["machine"] == new["machine"] else ["machine: differs, so CPU hashes can differ"]
-    for part in ("cpu", "cuda"):
-        lines += [f"{name}: only in one record" for name in sorted(old[part].keys() ^ new[part].keys())]
+    for target in ("cpu", "cuda"):
+        lines += [f"{name}: only in one record" for name in sorted(old[target].keys() ^ new[target].keys())]
     for name in sorted(old["cpu"].keys() & new["cpu"].keys()):
-        before, after = old["cpu"][name], new["cpu"][name]
-        lines += [f"{name}: CPU {key} differ" for key in before if before[key] != after.get(key)]
+        old_entry, new_entry = old["cpu"][name], new["cpu"][name]
+        lines += [f"{name}: CPU {key} differ" for key in old_entry if old_entry[key] != new_entry.get(key)]
     for name in sorted(old["cuda"].keys() & new["cuda"].keys()):
         lines += [f"{name}: {line}" for line in _changed_launches(name, old, new)]
     return lines
 
 
 def _changed_launches(name: str, old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
-    for device, (before, after) in enumerate(zip(old["cuda"][name], new["cuda"][name], strict=True)):
-        if len(before) != len(after):
-            yield f"device {device}: {len(before)} events, now {len(after)}"
+    for device, (old_events, new_events) in enumerate(zip(old["cuda"][name], new["cuda"][name], strict=True)):
+        if len(old_events) != len(new_events):
+            yield f"device {device}: {len(old_events)} events, now {len(new_events)}"
             continue
         wrong = [
-            (n, keys) for n, pair in enumerate(zip(before, after, strict=True)) if (keys := _changed(*pair, old, new))
+            (n, keys)
+            for n, pair in enumerate(zip(old_events, new_events, strict=True))
+            if (keys := _changed(*pair, old, new))
         ]
         if wrong:
             number, keys = wrong[0]
-            label = new["launches"].get(after[number].split()[0], {}).get("program", after[number])
+            label = new["launches"].get(new_events[number].split()[0], {}).get("program", new_events[number])
             yield f"device {device}: {len(wrong)} events, the first is {number} ({label}): {', '.join(keys)} differ"
 
 
 def _changed(one: str, other: str, old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """Return what differs between two events."""
     (key, *wiring), (key_after, *wiring_after) = one.split(), other.split()
-    before, after = old["launches"].get(key), new["launches"].get(key_after)
-    if before is None or after is None:
+    old_launch, new_launch = old["launches"].get(key), new["launches"].get(key_after)
+    if old_launch is None or new_launch is None:
         return [] if one == other else ["events"]
-    alike = "ptx" if "ptx" in before and "ptx" in after else "text"
-    changed = [name for name in (alike, "arguments", "shape") if before.get(name) != after.get(name)]
+    source = "ptx" if "ptx" in old_launch and "ptx" in new_launch else "text"
+    changed = [name for name in (source, "arguments", "shape") if old_launch.get(name) != new_launch.get(name)]
     return changed + (["wiring"] if wiring != wiring_after else [])
 
 
 def _pinned(make: Make) -> dict[str, Any]:
     """Return the pinned part of the record of a set-up."""
-    found = state_record(make)
-    several = {count: one["fields"] for count, one in found["several"].items()}
-    return {"hashes": found["hashes"], "numbers": found["numbers"], "several": several, "launches": shapes_record(make)}
+    state = state_record(make)
+    multi_device = {count: one["fields"] for count, one in state["several"].items()}
+    return {
+        "hashes": state["hashes"],
+        "numbers": state["numbers"],
+        "several": multi_device,
+        "launches": shapes_record(make),
+    }
 
 
 def pin(which: str) -> None:
@@ -259,8 +266,8 @@ def main() -> int:
         options.file.write_text(json.dumps(new, indent=0))
         return 0
     old = json.loads(options.file.read_text())
-    for part in ("cpu", "cuda"):
-        old[part] = {name: one for name, one in old[part].items() if options.only in name}
+    for target in ("cpu", "cuda"):
+        old[target] = {name: one for name, one in old[target].items() if options.only in name}
     lines = differences(old, new)
     print("\n".join(lines) or f"{len(new['cpu'])} set-ups: no difference")
     return int(bool(lines))

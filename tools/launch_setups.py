@@ -72,8 +72,8 @@ class RecordingGroup(Group):
         super().__init__([RecordingDevice() for _ in range(count)])
 
     def _note(self, word: str) -> None:
-        for member in self.devices:
-            member.log.append(word)  # type: ignore[attr-defined]
+        for recorder in self.devices:
+            recorder.log.append(word)  # type: ignore[attr-defined]
 
     def barrier(self) -> None:
         self._note("barrier")
@@ -84,8 +84,8 @@ class RecordingGroup(Group):
         self._note("end")
         return lambda: None
 
-    def copies(self, member: Any, pairs: Any) -> list[Any]:
-        return [*copy_launches(member, pairs)] if pairs else []
+    def copies(self, device: Any, pairs: Any) -> list[Any]:
+        return [*copy_launches(device, pairs)] if pairs else []
 
 
 def recording(count: int) -> Any:

@@ -40,7 +40,6 @@ The curves of the figures are not available as numbers. A figure is repeated whe
 def section(markdown: str) -> str:
     """Return the Markdown of a paper as a section of the page, without pictures."""
     text = "\n".join(line for line in markdown.splitlines() if not line.startswith("!["))
-    text = re.sub(r"\b(cells|points|ms|iterations|steps|words) a (side|step|second|column)", r"\1 per \2", text)
     text = re.sub(r"^## ", "### ", text, flags=re.M)
     text = re.sub(r"^# Tables and figures of ", "## ", text, flags=re.M)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"

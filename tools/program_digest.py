@@ -18,7 +18,7 @@ FIELDS = re.compile(r"^(\w+) = importlib\.import_module\('[\w.]+'\)\.[\w.]+  # (
 
 
 def digest_text(text: str) -> str:
-    """Return a short hash of a text."""
+    """Return a short hash of a string."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -65,10 +65,10 @@ class Program:
 
     def field(self, name: str) -> str:
         """Return the positions of a field in all named tuples of the program; other attributes are unchanged."""
-        places = [
+        positions = [
             f"{number}.{fields.index(name)}" for number, fields in enumerate(self.classes.values()) if name in fields
         ]
-        return f"field {' '.join(places)}" if places else name
+        return f"field {' '.join(positions)}" if positions else name
 
 
 class _Renamed(ast.NodeTransformer):

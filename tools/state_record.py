@@ -12,16 +12,16 @@ import numpy as np
 
 from eagre.errors import InputError
 
-STEPS, CUT = 6, 3  # steps of a run, and steps before its restart
+STEPS, RESTART_STEP = 6, 3  # steps of a run, and steps before its restart
 DEVICES = (2, 3)
 LIBRARIES = ("numpy", "scipy", "numba", "llvmlite")
 
 
-def digest(*parts: Any) -> str:
-    """Return a short hash of arrays and texts."""
+def digest(*values: Any) -> str:
+    """Return a short hash of arrays and strings."""
     whole = hashlib.sha256()
-    for part in parts:
-        whole.update(part.encode() if isinstance(part, str) else np.ascontiguousarray(part).tobytes())
+    for value in values:
+        whole.update(value.encode() if isinstance(value, str) else np.ascontiguousarray(value).tobytes())
     return whole.hexdigest()[:16]
 
 
@@ -37,7 +37,7 @@ def machine() -> dict[str, str]:
 
 def named_hash(arrays: dict[str, Any]) -> str:
     """Return the hash of arrays with their names."""
-    return digest(*(part for name in sorted(arrays) for part in (name, arrays[name])))
+    return digest(*(value for name in sorted(arrays) for value in (name, arrays[name])))
 
 
 def fields_of(model: Any) -> dict[str, np.ndarray]:
@@ -58,9 +58,9 @@ def numbers_of(fields: dict[str, np.ndarray]) -> dict[str, list[float]]:
         if not values.size or "time" in name:  # times of an event change by whole steps
             continue
         flat = np.nan_to_num(values.astype(float).ravel(), posinf=0.0, neginf=0.0)
-        weights = np.cos(0.7 * np.arange(flat.size))  # reacts to values that change places
-        found = [float(np.sqrt(np.mean(flat**2))), float(np.mean(weights * flat))]
-        numbers[name] = [float(f"{value:.13g}") for value in found]
+        weights = np.cos(0.7 * np.arange(flat.size))  # changes if two values are exchanged
+        pair = [float(np.sqrt(np.mean(flat**2))), float(np.mean(weights * flat))]
+        numbers[name] = [float(f"{value:.13g}") for value in pair]
     return numbers
 
 
@@ -80,24 +80,24 @@ def state_record(make: Callable[[Any], Any]) -> dict[str, Any]:
 
     make : function of the device
     """
-    model, cut, restarted = make("cpu"), make("cpu"), make("cpu")
+    model, interrupted, restarted = make("cpu"), make("cpu"), make("cpu")
     end = model.time + 20.0 * model.time_step
     advanced(model, STEPS, end)
-    restarted.restore(advanced(cut, CUT, end).state())
-    advanced(restarted, STEPS - CUT, end)
+    restarted.restore(advanced(interrupted, RESTART_STEP, end).state())
+    advanced(restarted, STEPS - RESTART_STEP, end)
     state, again = model.state(), restarted.state()  # fields and maps may start the next step of potential waves
     fields, maps = fields_of(model), maps_of(model)
-    several = {}
+    multi_device = {}
     for count in DEVICES:
         try:
             other = make(",".join(["cpu"] * count))
         except InputError:  # not supported by this set-up
             continue
         values = fields_of(advanced(other, STEPS, end))
-        several[str(count)] = {"fields": named_hash(values), "numbers": numbers_of(values)}
+        multi_device[str(count)] = {"fields": named_hash(values), "numbers": numbers_of(values)}
     return {
         "hashes": {"state": named_hash(state), "fields": named_hash(fields), "maps": named_hash(maps)},
         "numbers": numbers_of(fields | {f"map {name}": values for name, values in maps.items()}),
         "restart differs in": different(state | fields, again | fields_of(restarted)),
-        "several": several,
+        "several": multi_device,
     }

@@ -21,7 +21,7 @@ from eagre.layouts.gpu_properties import GpuProperties
 
 
 class DistributedArray:
-    """Array distributed over several devices.
+    """Array that is distributed to the devices of a run.
 
     Parameters
     ----------

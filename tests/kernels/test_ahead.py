@@ -14,7 +14,7 @@ CODE = """
 import sys
 import numpy as np
 from contextlib import nullcontext
-from eagre.backend.compilation import parallel as ahead
+from eagre.backend.compilation import parallel as parallel_compilation
 from eagre.backend.select import select
 from kernels.programs import counted_2, halved, shifted
 
@@ -27,12 +27,12 @@ calls = [
     device.over(device.loop(shifted, "double"), x.shape, (x, again)),
 ]
 if what == "ends":
-    ahead.WORKER_MODULE = "eagre.nothing"
+    parallel_compilation.WORKER_MODULE = "eagre.nothing"
 if what == "fails":
     sys.executable = "/nowhere/python"
-with nullcontext() if what == "library" else ahead.compile_workers():
+with nullcontext() if what == "library" else parallel_compilation.compile_workers():
     device.prepare(calls)
-    started = list(ahead._workers.processes) if ahead._workers else []
+    started = list(parallel_compilation._workers.processes) if parallel_compilation._workers else []
     device.run(calls[::-1] if what == "reversed" else calls)
 hits = sum(sum(call.program.stats.cache_hits.values()) for call in calls)
 assert all(helper.returncode is not None for helper in started)

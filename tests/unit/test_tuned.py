@@ -198,6 +198,8 @@ def test_the_hash_follows_text_and_names(tmp_path):
     second = hash_of(tmp_path, ["a"])
     (tmp_path / "a" / "one.py").rename(tmp_path / "a" / "two.py")
     assert len({first, second, hash_of(tmp_path, ["a"]), hash_of(tmp_path, [])}) == 4
+    with pytest.raises(FileNotFoundError, match="no source in absent"):
+        hash_of(tmp_path, ["a", "absent"])
     assert origin.source_hash("shallow-water") != origin.source_hash("barotropic")
 
 

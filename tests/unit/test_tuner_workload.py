@@ -203,9 +203,12 @@ def test_threads_are_not_searched_where_every_launch_takes_one(monkeypatch):
     monkeypatch.setattr(cpu, "threads", 8)
     spaces = [space for space in SPACES if space.kinds == ("cpu",)]
     for cells, expected in ((64 * 64, set()), (512 * 512, {4, 6})):
-        card = workload.card_of(cpu, cells)
+        card = workload.device_info_of(cpu, cells)
         for space in spaces:
             choices = space.choices(cpu.table.values, card, "single")
             assert {choice["threads"] for choice in choices if "threads" in choice} == expected
-    assert [workload.card_of(cpu, cells).threads for cells in (8191, 8192)] == [1, 8]  # 8 numbers of each: 65,536
-    assert workload.card_of(RecordingDevice(), 16).threads == 0
+    assert [workload.device_info_of(cpu, cells).threads for cells in (8191, 8192)] == [
+        1,
+        8,
+    ]  # 8 numbers of each: 65,536
+    assert workload.device_info_of(RecordingDevice(), 16).threads == 0

@@ -122,8 +122,8 @@ def suite(
                 work, steps, verified = benchmark_part.make(chosen, real, shape)
                 for threads, copy in copies.items():
                     with machine.threads_limited(chosen, threads):
-                        built, taken = _timed(chosen, work, steps, repeats, seconds)
-                    result = _record(benchmark_part, chosen, real, shape, threads, copy, built, taken)
+                        built, duration = _timed(chosen, work, steps, repeats, seconds)
+                    result = _record(benchmark_part, chosen, real, shape, threads, copy, built, duration)
                     result["error"] = verified() + _beside_paper(benchmark_part, result)
                     yield {key: (result | origin)[key] for key in KEYS}
                 del work, verified

@@ -190,7 +190,7 @@ class _Loop:
         """Start in-run sampling of an event; return whether the model supports it."""
         if event.start_sampling is None:
             return False
-        return event.start_sampling(self.model, lambda start, end, most: event.between(start, end, most, self.nearly))
+        return event.start_sampling(self.model, lambda start, end, count: event.between(start, end, count, self.nearly))
 
     def _go(self, interrupted: Interrupts) -> None:
         batch = 4

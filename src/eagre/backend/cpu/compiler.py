@@ -16,7 +16,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 import numba
 from numba import config, njit, prange
 
-from eagre.backend.compilation import parallel as ahead
+from eagre.backend.compilation import parallel as parallel_compilation
 from eagre.backend.compilation.code_cache import sound
 from eagre.backend.compilation.minimal import Whole
 from eagre.backend.compilation.numba_internals import caching, parallel, rtsys
@@ -56,7 +56,7 @@ formula = njit(fastmath=FAST, error_model="numpy", forceinline=True, **_NO_DOORS
 
 def _quick(cache: Any, signature: Any, context: Any) -> Any:
     """Load code from disk without the parts of Numba that only compilation needs (saves 0.5 s)."""
-    ahead.wait(cache.module)
+    parallel_compilation.wait(cache.module)
     if rtsys is None or not hasattr(cache, "_load_overload"):
         return None
     rtsys.initialize(context)  # symbols used by the code

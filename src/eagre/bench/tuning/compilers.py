@@ -68,7 +68,7 @@ class Compilers:
                 values_by_job.setdefault(job, {}).update(new)
         known = {job for job, _ in self._told}
         try:
-            for task in in_turn({job: list(new.values()) for job, new in values_by_job.items()}, known, self.count):
+            for task in round_robin({job: list(new.values()) for job, new in values_by_job.items()}, known, self.count):
                 future = self._started().submit(compile_variants, task)
                 self._told.update({(task[0], identity(values)): future for values in task[1]})
         except BrokenExecutor:  # a worker was killed: remaining variants are compiled when they are timed
@@ -92,7 +92,7 @@ class Compilers:
         return self._pool
 
 
-def in_turn(jobs: Mapping[Job, Sequence[Mapping[str, Any]]], known: Iterable[Job], count: int) -> list[Task]:
+def round_robin(jobs: Mapping[Job, Sequence[Mapping[str, Any]]], known: Iterable[Job], count: int) -> list[Task]:
     """Return tasks of jobs: first one variant of each new job, which compiles the parts shared by all variants."""
     new = [job for job in jobs if job not in set(known)]
     tasks: list[Task] = [(job, jobs[job][:1]) for job in new]

@@ -96,8 +96,8 @@ def _asked_for(target: Target, only: Iterable[str], schemes: Iterable[str]) -> l
     spaces = spaces_of(target.use.model, target.device.kind, target.use.size)
     requested, requested_names = set(only), set(schemes)
     _check_names(requested, spaces)
-    own_names = {"", *(requested_names or (space.scheme for space in spaces))}
-    return [space for space in spaces if space.scheme in own_names and (not requested or space.name in requested)]
+    stored_schemes = {"", *(requested_names or (space.scheme for space in spaces))}
+    return [space for space in spaces if space.scheme in stored_schemes and (not requested or space.name in requested)]
 
 
 def forget(

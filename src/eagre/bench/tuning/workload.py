@@ -94,7 +94,7 @@ class StepsOfModel:
 
     anew = True  # whether a trial starts from the initial state, or where the last one ended
     _rounds = 0  # calls per run, known after the shipped values are timed
-    _beside: Callable[[], float] | None = None  # timer of the shipped values, if trials are consecutive
+    _reference_clock: Callable[[], float] | None = None  # timer of the shipped values, if trials are consecutive
     _units: dict[str, str]
 
     def __init__(
@@ -105,7 +105,7 @@ class StepsOfModel:
         self.steps_a_call, self.sound = steps_a_call, sound
         self._timed = Kept(make, device)
         self._checked = self._timed if make_checked is make else Kept(make_checked, device)
-        self.info = card_of(device, cells)
+        self.info = device_info_of(device, cells)
         self.shipped = device.table.values
 
     def compile(self, variants: Sequence[Mapping[str, Any]]) -> None:
@@ -147,12 +147,12 @@ class StepsOfModel:
         """
         if values and not self._rounds:
             self.clock({})
-        if not values and self._beside is not None:
-            return self._beside
+        if not values and self._reference_clock is not None:
+            return self._reference_clock
         with self._timed.trial(values, self.anew) as model:
             clock = self._clock(model, values)
         if not values and not self.anew:
-            self._beside = clock
+            self._reference_clock = clock
         return clock
 
     def _clock(self, model: Model, values: Mapping[str, Any]) -> Callable[[], float]:
@@ -231,7 +231,7 @@ def first_needed(space: Space, device: Device, precision: str, size: int) -> tup
     with one change.
     """
     shipped = {**device.table.values, **base_of(space, device, precision, size)}
-    gpu = card_of(device, prod(subject_of(space.model).shape(size, space.variant)))
+    gpu = device_info_of(device, prod(subject_of(space.model).shape(size, space.variant)))
     choices = space.choices(shipped, gpu, precision)
     if space.covering is not None:
         choices = [choice for choice in choices if space.covering(choice)]
@@ -240,7 +240,7 @@ def first_needed(space: Space, device: Device, precision: str, size: int) -> tup
     return job_of(space, device, precision, size), [space.values(choice, shipped, precision) for choice in choices]
 
 
-def card_of(device: Device, cells: int) -> DeviceInfo:
+def device_info_of(device: Device, cells: int) -> DeviceInfo:
     """Return the device of a search; a CPU has one thread for grids on which every launch uses one thread.
 
     The number of threads would vary by chance there, and results also apply to larger grids of the class.

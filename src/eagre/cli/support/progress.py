@@ -59,7 +59,7 @@ class ProgressView:
     def __init__(self, console: Console, start: float, *, quiet: bool = False) -> None:
         self.console, self.start, self.quiet = console, start, quiet
         self._live = console.is_terminal and not quiet
-        self._next_line, self._next_share = time.monotonic() + _LINE_EVERY, 0.1
+        self._next_line, self._next_fraction = time.monotonic() + _LINE_EVERY, 0.1
         self._bar: Any = None
         self._task: TaskID | None = None
         self._compiled: Progress | None = None  # the first report: the wall time before it was compilation
@@ -97,8 +97,8 @@ class ProgressView:
         if self._bar is not None:
             when = f"t = {duration(progress.time)} of {duration(progress.until)}"
             self._bar.update(self._task, completed=fraction, when=when, rates=description)
-        elif fraction >= self._next_share or time.monotonic() >= self._next_line:
-            self._next_share = (int(fraction * 10) + 1) / 10
+        elif fraction >= self._next_fraction or time.monotonic() >= self._next_line:
+            self._next_fraction = (int(fraction * 10) + 1) / 10
             self._next_line = time.monotonic() + _LINE_EVERY
             text = f"{fraction:4.0%}  t = {duration(progress.time)}  {description}"
             self.console.print(text, soft_wrap=True, markup=False)

@@ -151,8 +151,8 @@ def _field(dimension: str | None, classes: bool = False, quantity: str = "") -> 
         try:
             return None if zones.outside == "error" else read(zones.outside, info)
         except InputError as error:
-            key, own_key = f"{key_of(info)} = ", "outside = "
-            what, fix = (text.replace(key, own_key, 1) for text in (error.what, error.fix))
+            key, outside_key = f"{key_of(info)} = ", "outside = "
+            what, fix = (text.replace(key, outside_key, 1) for text in (error.what, error.fix))
             raise InputError(what, allowed=error.allowed, fix=fix, problem=error.problem) from None
 
     def read(value: Any, info: ValidationInfo) -> FieldValue:

@@ -185,6 +185,6 @@ def _named(plain: Any, value: Any, info: ValidationInfo, name: str) -> Signal:
     try:
         return plain(value, info)
     except InputError as error:
-        own_key = f"{key_of(info)} = "
-        what, fix = (text.replace(own_key, f"{name} = ", 1) for text in (error.what, error.fix))
+        section_key = f"{key_of(info)} = "
+        what, fix = (text.replace(section_key, f"{name} = ", 1) for text in (error.what, error.fix))
         raise InputError(what, allowed=error.allowed, fix=fix, problem=error.problem) from None

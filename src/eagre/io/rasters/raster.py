@@ -133,8 +133,8 @@ class Around:
 
     def differs(self, crs: Any) -> bool:
         """Return whether a rasterio CRS is known and differs from this coordinate system."""
-        own_crs = parse_crs(self.crs)
-        return bool(crs) and own_crs is not None and crs != own_crs
+        raster_crs = parse_crs(self.crs)
+        return bool(crs) and raster_crs is not None and crs != raster_crs
 
     def bounds(self, crs: Any) -> tuple[float, float, float, float]:
         """Return (west, south, east, north), in another coordinate system, of a rectangle that contains `extent`."""

@@ -138,12 +138,12 @@ def grid_from_dem(
         )
     across, along = (east - west) / dx, (north - south) / dy
     if max(across - nx, along - ny) > 1e-3:
-        extent_text = ", ".join(f"{edge:.10g}" for edge in (west, west + nx * dx, south, south + ny * dy))
+        edges = ", ".join(f"{edge:.10g}" for edge in (west, west + nx * dx, south, south + ny * dy))
         raise InputError(
             f"cells of {dx:g} m x {dy:g} m in an extent of {east - west:g} m x {north - south:g} m: "
             f"{across:.6g} x {along:.6g} cells",
             allowed="an integer number of cells along x and y",
-            fix=f"extent = [{extent_text}]",
+            fix=f"extent = [{edges}]",
             problem="The extent is not an integer number of cells.",
         )
     return Grid(nx, ny, float(dx), float(dy), float(west), float(south), dem.crs)
@@ -348,8 +348,8 @@ def _same_crs(dem: Dem, grid: Grid) -> None:
     """Raise `InputError` if the coordinate systems of a raster and a grid are known and differ."""
     if dem.crs is None or grid.crs is None or dem.crs == grid.crs:
         return
-    own_crs, dem_crs = parse_crs(grid.crs), parse_crs(dem.crs)
-    if own_crs is not None and dem_crs is not None and own_crs != dem_crs:
+    grid_crs, dem_crs = parse_crs(grid.crs), parse_crs(dem.crs)
+    if grid_crs is not None and dem_crs is not None and grid_crs != dem_crs:
         raise InputError(
             f"{dem.name} in {dem.crs[:60]} for a grid in {grid.crs[:60]}",
             allowed="one coordinate system for all rasters",

@@ -211,8 +211,8 @@ class GrowingFolder(Growing):
     def remember(self, lost: str, names: Iterable[str] | None = None, *, truncated: bool = False) -> None:
         """Note every file of a write; chunks without any value have no file."""
         if names is None:
-            own_identity = self._seen.get("")
-            self._seen = {} if own_identity is None else {"": own_identity}
+            folder_identity = self._seen.get("")
+            self._seen = {} if folder_identity is None else {"": folder_identity}
             names = [
                 str(path.relative_to(self.current_path)) for path in self.current_path.rglob("[!.]*") if path.is_file()
             ]

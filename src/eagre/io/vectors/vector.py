@@ -249,8 +249,8 @@ def system_to_leave(path: Path | None, points: np.ndarray, crs: str | None, may_
     InputError
         For an unsupported coordinate system, degrees and a grid without a coordinate system, or values out of range.
     """
-    own_crs = parse_crs(grid.crs)
-    if crs is None and may_guess and own_crs is not None and may_be_degrees(points):
+    grid_crs = parse_crs(grid.crs)
+    if crs is None and may_guess and grid_crs is not None and may_be_degrees(points):
         crs = LONGITUDE_LATITUDE
     if crs is None:
         return None
@@ -261,14 +261,14 @@ def system_to_leave(path: Path | None, points: np.ndarray, crs: str | None, may_
             allowed="a coordinate system that GDAL supports",
             problem=f"The coordinate system of {path} is not supported.",
         )
-    if own_crs is None and other_crs.is_geographic:
+    if grid_crs is None and other_crs.is_geographic:
         raise InputError(
             f"{path} in degrees",
             allowed="a grid with crs",
             fix=f'crs = "EPSG:32633" {WHERE}',
             problem=f"The coordinates of {path} are in degrees, and the coordinate system of the grid is unknown.",
         )
-    if own_crs is None or other_crs == own_crs:
+    if grid_crs is None or other_crs == grid_crs:
         return None
     check_degrees(other_crs, points, str(path))
     return other_crs

@@ -60,7 +60,7 @@ def joined(series: Sequence[RecordSeries], kind: Kind) -> TimeVaryingField:
                 allowed="one or more records",
                 problem=f"The variable {one_series.variable} in {one_series.path} has no records.",
             )
-    series = sorted(series, key=lambda part: (part.times[0], part.times[-1]))
+    series = sorted(series, key=lambda one: (one.times[0], one.times[-1]))
     for previous, following in itertools.pairwise(series):
         _check_alike(previous, following, kind)
         _check_follow(previous, following, kind, _step(previous, following, series))

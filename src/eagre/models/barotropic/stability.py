@@ -118,5 +118,5 @@ def check_time_step(setup: Setup) -> None:
 def step_note(setup: Setup) -> str:
     """Return a note on the time step and its limits."""
     limits = {"friction": friction_limit(setup), "tracer": diffusion_limit(setup), "Rossby waves": wave_limit(setup)}
-    limits_text = [f"{limit:.3g} ({why})" for why, limit in limits.items() if math.isfinite(limit)]
-    return f"time step: {setup.time_step:g}; limits: {', '.join([*limits_text, '0.5 / (|u| / dx + |v| / dy) (flow)'])}"
+    descriptions = [f"{limit:.3g} ({why})" for why, limit in limits.items() if math.isfinite(limit)]
+    return f"time step: {setup.time_step:g}; limits: {', '.join([*descriptions, '0.5 / (|u| / dx + |v| / dy) (flow)'])}"

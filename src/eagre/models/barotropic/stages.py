@@ -50,9 +50,9 @@ class Stages:
         _, over_dx2, over_dy2 = self._over
         numbers = (self._over[0], 0.0, setup.diffusivity * over_dx2, setup.diffusivity * over_dy2, 0.0, 0.0)  # type: ignore[operator]
         coefficients = kernels.Coefficients._make(map(state.real, numbers))
-        further = (*state.ages(state.tracer_history, old), state.wind.curl, state.tracer_weights, coefficients)
+        additional = (*state.ages(state.tracer_history, old), state.wind.curl, state.tracer_weights, coefficients)
         switches = {"HISTORY": setup.order - 1, "WIND": 0}
-        update = self._loop(reference.updated, state.psi[0][old], c, new, new, *further, **switches)
+        update = self._loop(reference.updated, state.psi[0][old], c, new, new, *additional, **switches)
         return [update, *self.tracer_boundary(1 - old)]
 
     def extra_terms(self, old: int) -> Launches:

@@ -243,7 +243,7 @@ class MultiDeviceEngine:
         self.device.synchronize()
         each, last = [subdomain.averages.state() for subdomain in self.subdomains], len(self.subdomains) - 1
         rows = [(rank > 0, subdomain.rows + 1 + (rank == last)) for rank, subdomain in enumerate(self.subdomains)]
-        return join_maps([one | maps_of_rows(one, *cut) for one, cut in zip(each, rows, strict=True)])
+        return join_maps([one | maps_of_rows(one, *row_range) for one, row_range in zip(each, rows, strict=True)])
 
     def resume_maps(self, state: Mapping[str, np.ndarray], time: float) -> None:
         """Load time statistics in the format of one device."""

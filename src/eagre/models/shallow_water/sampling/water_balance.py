@@ -24,7 +24,8 @@ from eagre.backend.compilation.cells import (
 )
 from eagre.backend.device import Device, Launch
 from eagre.boundaries import FaceRange
-from eagre.boundaries import cross_sections as lines
+from eagre.boundaries.cross_sections import CrossSections
+from eagre.boundaries.cross_sections import CrossSectionVolumes as BaseVolumes
 from eagre.boundaries.ghosts import ACROSS, FACE_I, FACE_J, INWARD, LAYERS, faces_of
 from eagre.boundaries.open_sides import OpenSides
 from eagre.grid import Grid
@@ -119,10 +120,10 @@ def budget_launches(
     return [Launch(device.program(balance_cuda, precision, switches), arguments, blocks, (threads,), early=True)]
 
 
-class CrossSectionVolumes(lines.CrossSectionVolumes):
+class CrossSectionVolumes(BaseVolumes):
     """Volumes through the faces of the cross-sections of a run; the columns are those of `Balance`."""
 
-    def __init__(self, cross_sections: lines.CrossSections | None, device: Device) -> None:
+    def __init__(self, cross_sections: CrossSections | None, device: Device) -> None:
         table = np.zeros((0, 4), np.int64)
         if cross_sections is not None:
             table = cross_sections.faces.copy()

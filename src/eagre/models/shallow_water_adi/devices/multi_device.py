@@ -62,7 +62,7 @@ class DecomposedEngine:
         check_memory_of_each(self.device, [device_bytes(n, nx, itemsize, forced) for n in held])
         self.decomposition = rows
         self.subdomains = [Subdomain(setup, device, self.precision, rows, rank) for rank, device in enumerate(devices)]
-        self.engines = [band.engine for band in self.subdomains]
+        self.engines = [subdomain.engine for subdomain in self.subdomains]
 
     # -- steps --------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from eagre.kernels.maps import held, moment_of, take_up
 from eagre.kernels.roots import larger
 from eagre.models.shallow_water_adi.memory_layout import PADDING
 from eagre.models.shallow_water_adi.sampling.velocity import velocity_x, velocity_y
-from eagre.stepping import maps as stepping_maps
+from eagre.stepping.maps import MapAccumulator as BaseAccumulator
 
 
 @cell
@@ -31,7 +31,7 @@ def take_state(j, i, z, bed, p, q_before, q_after, maps, times, time_row, dry):
         take_up(maps, j, i, z[row, column], h, u, v, hu, hv, held(maps, j, i), moment)
 
 
-class MapAccumulator(stepping_maps.MapAccumulator):
+class MapAccumulator(BaseAccumulator):
     """Maps of an engine of the ADI model."""
 
     def __init__(self, engine: Any) -> None:

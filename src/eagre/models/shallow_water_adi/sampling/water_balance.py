@@ -14,7 +14,8 @@ import numpy as np
 from eagre.backend.compilation.cells import cell, cuda, entry, serial_entry, switch
 from eagre.backend.device import Device, Launch
 from eagre.boundaries import FaceRange
-from eagre.boundaries import cross_sections as lines
+from eagre.boundaries.cross_sections import CrossSections
+from eagre.boundaries.cross_sections import CrossSectionVolumes as BaseVolumes
 from eagre.boundaries.open_sides import OpenSides
 from eagre.grid import Grid
 from eagre.models.shallow_water_adi.kernels import LAND
@@ -65,10 +66,10 @@ def accumulation(device: Device, arguments: tuple[Any, ...], sources: int, rows:
     return [Launch(device.program(accumulate_cuda, "double", switches), arguments, (-(-rows // threads),), (threads,))]
 
 
-class CrossSectionVolumes(lines.CrossSectionVolumes):
+class CrossSectionVolumes(BaseVolumes):
     """Volumes through the faces of the cross-sections of a run; a row is a sum over time, m2."""
 
-    def __init__(self, cross_sections: lines.CrossSections | None, device: Device) -> None:
+    def __init__(self, cross_sections: CrossSections | None, device: Device) -> None:
         table = np.zeros((0, 4), np.int64)
         if cross_sections is not None:
             j, i, across, sign = cross_sections.faces.T
