@@ -26,7 +26,7 @@ def test_iterations_are_one_graph_and_stop_within_it():
     problem = Jacobi(select("cuda"), SHAPE, SCREENING, look_every=64)
     found = problem.until.run(1e-4, 1000)
     assert found.iterations % 64 != 0
-    [bound] = problem.until._rounds.bound.values()
+    [bound] = problem.until._graphs_of_batches.bound.values()
     assert hasattr(bound, "graph")
     assert problem.until.run(1e-4, 1000).iterations == 0
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from launch_record import PINNED, shapes_record, small_setups
-from option_setups import ALL
+from option_setups import ALL, SINGLE_ONLY
 from state_record import machine, state_record
 
 RECORD = json.loads(PINNED.read_text())
@@ -20,7 +20,20 @@ ITERATED = {"PotentialWaves": 1e-5, "AnelasticFlow": 1e-7}
 """Minimum tolerances of models with iterative solvers: rounding can change the number of iterations."""
 SMALLEST_SCALE = 1e-6  # fields below this are 0 but for rounding errors
 BITWISE = {"ShallowWater", "ShallowWaterADI", "PotentialWaves"}  # several CPUs give the bits of one; see docs/models
-CASES = [pytest.param(f"{kind}: {name}, {precision}", kind, precision) for kind, name, precision in ALL]
+NAMES = list(dict.fromkeys((kind, name) for kind, name, _ in ALL))
+
+
+def is_slow(kind, name, precision):
+    """CI runs each set-up in one precision, in turns, and `make test-slow` in the other: compilation takes long."""
+    return (kind, name) not in SINGLE_ONLY and precision == ("double", "single")[NAMES.index((kind, name)) % 2]
+
+
+CASES = [
+    pytest.param(
+        f"{kind}: {name}, {precision}", kind, precision, marks=[pytest.mark.slow] * is_slow(kind, name, precision)
+    )
+    for kind, name, precision in ALL
+]
 
 
 def different_numbers(found, expected, tolerance):

@@ -27,6 +27,12 @@ def test_steps_and_copies_on_a_cpu():
     assert [row.bytes for row in rows] == [0, 3 * fields * 8 * 17**2, 3 * fields * 8 * 17**2]
 
 
+def test_chosen_fields_are_copied():
+    rows = transfer_times("anelastic", "cpu", "double", 16, steps=2, repeats=1, fields=("u", "w"))
+    assert [row.name for row in rows[1:]] == ["2 copies of u, w alone", "2 steps, u, w copied after each"]
+    assert [row.bytes for row in rows[1:]] == [2 * 2 * 8 * 16**3] * 2
+
+
 def test_every_step_is_followed_by_a_copy():
     """The order of the calls: a copy is received before the next one starts."""
     calls: list[str] = []

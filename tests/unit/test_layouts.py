@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from eagre.backend import layouts
 from eagre.backend.cuda.properties import properties_from
+from eagre.backend.device import loop_blocks
 from eagre.errors import InputError
 from eagre.layouts import solvers, table
 from eagre.layouts.declared import PARAMETERS
-from eagre.layouts.gpu_properties import GpuProperties
+from eagre.layouts.gpu_properties import MAX_BLOCKS, GpuProperties
 from eagre.layouts.parameter import as_measured
 from eagre.solvers.poisson.box_cuda import Box, block_threads, column_shape, plan_for, registers
 from eagre.solvers.tridiagonal import columns
@@ -47,6 +49,18 @@ class Card(RecordingDevice):
     def __init__(self, facts: GpuProperties) -> None:
         super().__init__(facts)
         self.starts_early = facts.compute_capability >= (9, 0)
+
+
+# -- loops --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("region", [(7,), (9, 65), (262_140, 4096), (262_144, 4096), (3, 262_144, 5), (500_000, 4, 4)])
+def test_blocks_of_a_loop_cover_its_region_within_the_limits_of_cuda(region):
+    usual = {1: (256,), 2: (64, 4), 3: (32, 4, 2)}[len(region)]
+    grid, block = loop_blocks(region, usual)
+    assert all(0 <= n * b - size < b for size, n, b in zip(reversed(region), grid, block, strict=True))
+    assert max(grid[1:], default=0) <= MAX_BLOCKS and np.prod(block) == np.prod(usual)
+    assert block == usual or -(-max(region) // min(usual[1:])) > MAX_BLOCKS
 
 
 # -- tables -------------------------------------------------------------------------------------------

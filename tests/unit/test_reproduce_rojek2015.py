@@ -118,7 +118,7 @@ def test_fractions_of_the_roofline_of_gcr(monkeypatch):
 )
 def test_hidden_copies(monkeypatch, both, outcome, on_gpu):
     times = [SimpleNamespace(seconds=seconds) for seconds in (2.0, 2.0, both)]
-    monkeypatch.setattr("eagre.bench.transfers.transfer_times", lambda *settings, steps: times)
+    monkeypatch.setattr("eagre.bench.transfers.transfer_times", lambda *settings, steps, fields: times)
     monkeypatch.setattr(Run, "on_gpu", on_gpu)
     lines = list(rojek2015.table_ii(run_of("table-II")))
     assert (lines[-1].outcome, lines[-1].computed, lines[-1].failed) == (outcome, both / 4.0, both > 4.0)

@@ -16,7 +16,7 @@ from eagre.backend.compilation.program import PRECISIONS, load, loop_source, sou
 from eagre.backend.layouts import usual_registers as usual
 from eagre.backend.memory import free_host_memory
 from eagre.errors import InputError
-from eagre.layouts.gpu_properties import GpuProperties
+from eagre.layouts.gpu_properties import MAX_BLOCKS, GpuProperties
 
 HOPPER = (9, 0)  # compute capability with programmatic dependent launches
 
@@ -209,8 +209,8 @@ class Device:
         region = tuple(map(int, region))  # launches do not accept NumPy integers
         parameters = self.parameters("programs.loop")
         block = (parameters.line, parameters.plane, parameters.volume)[len(region) - 1]
-        blocks = tuple(-(-size // threads) for size, threads in zip(reversed(region), block, strict=True))
-        return Launch(program, (*region, *arguments), blocks, tuple(block))
+        grid, block = loop_blocks(region, tuple(block))
+        return Launch(program, (*region, *arguments), grid, block)
 
     def over_all(self, program: Callable[..., Any], region: tuple[int, ...], arguments: tuple[Any, ...]) -> Any:
         """Return `over` for a region that each of several devices has in full."""
@@ -218,6 +218,19 @@ class Device:
 
     def __str__(self) -> str:
         return self.name
+
+
+def loop_blocks(region: tuple[int, ...], block: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the grid and the block of a loop over a region.
+
+    CUDA limits a grid to `MAX_BLOCKS` blocks along y and z. A longer region has more threads per block along that
+    axis, and fewer along x.
+    """
+    threads = list(block)
+    for axis in range(1, len(region)):
+        while -(-region[-1 - axis] // threads[axis]) > MAX_BLOCKS and threads[0] > 1:
+            threads[0], threads[axis] = threads[0] // 2, threads[axis] * 2
+    return tuple(-(-size // count) for size, count in zip(reversed(region), threads, strict=True)), tuple(threads)
 
 
 class HostArrays(Device):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 from time import perf_counter
@@ -36,12 +36,13 @@ def transfer_times(
     variant: str | None = None,
     steps: int = STEPS,
     repeats: int = 3,
+    fields: Sequence[str] | None = None,
 ) -> list[TransferTime]:
     """Return the times of copies of a model's benchmark.
 
     On a GPU, all arrays of a state are copied in and out, with pageable and with pinned host memory. On all devices,
-    three loops are timed in turns: `steps` steps, copies of all time-dependent fields to the host without steps, and
-    both, where a thread receives the fields during the next step.
+    three loops are timed in turns: `steps` steps, copies of fields to the host without steps, and both, where a thread
+    receives the fields during the next step.
 
     Parameters
     ----------
@@ -57,6 +58,8 @@ def transfer_times(
         Number of steps per loop.
     repeats : int
         Number of timings; the median is returned.
+    fields : sequence of str, optional
+        Fields that are copied; all time-dependent fields by default, including those that the host derives.
 
     Raises
     ------
@@ -67,7 +70,7 @@ def transfer_times(
     variant = variant or subject.variants[0]
     model = subject.checked_model(size or subject.sizes[chosen.kind][0], chosen, precision, variant)
     times = _array_copies(chosen, model.state(), repeats) if chosen.kind == "cuda" else []
-    return times + _step_copies(model, steps, repeats)
+    return times + _step_copies(model, steps, repeats, fields)
 
 
 def _array_copies(device: Device, state: Mapping[str, np.ndarray], repeats: int) -> list[TransferTime]:
@@ -91,9 +94,10 @@ def _array_copies(device: Device, state: Mapping[str, np.ndarray], repeats: int)
     ]
 
 
-def _step_copies(model: Model, steps: int, repeats: int) -> list[TransferTime]:
+def _step_copies(model: Model, steps: int, repeats: int, fields: Sequence[str] | None = None) -> list[TransferTime]:
     """Return the times of steps alone, of copies alone, and of steps with a copy after each."""
-    names = [name for name, one in model.variables.items() if not one.static]
+    names = fields or [name for name, one in model.variables.items() if not one.static]
+    copied = "all fields" if fields is None else ", ".join(fields)
     total = steps * sum(model.field(name).nbytes for name in names)
 
     def loop(advances: bool, copies: bool) -> float:
@@ -113,8 +117,8 @@ def _step_copies(model: Model, steps: int, repeats: int) -> list[TransferTime]:
 
     kinds = {
         f"{steps} steps alone": (True, False),
-        f"{steps} copies of all fields alone": (False, True),
-        f"{steps} steps, all fields copied after each": (True, True),
+        f"{steps} copies of {copied} alone": (False, True),
+        f"{steps} steps, {copied} copied after each": (True, True),
     }
     model.advance(ENDLESS, max_steps=2)
     model.snapshot(names)()

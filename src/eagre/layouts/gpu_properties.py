@@ -7,6 +7,7 @@ from dataclasses import dataclass
 WARP = 32  # threads per warp
 PARTS = 4  # partitions of a multiprocessor, each with a quarter of its registers, allocated per warp
 MAX_THREADS = 1024  # maximum threads per block
+MAX_BLOCKS = 65535  # maximum blocks of a grid along y, and along z
 MAX_WARPS = MAX_THREADS // WARP
 MAX_REGISTERS = 255  # maximum registers per thread
 STATIC_SHARED = 1024  # reserved shared memory of a block, in addition to that of the launch, bytes

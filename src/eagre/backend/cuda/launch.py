@@ -78,7 +78,7 @@ class Packed:
             config.attrs, config.numAttrs = [overlap], 1
         (status,) = driver.cuLaunchKernelEx(config, self._function, ctypes.addressof(self._pointers), 0)
         if status != driver.CUresult.CUDA_SUCCESS:
-            raise DeviceError(f"A kernel launch failed: {status.name}.")
+            raise DeviceError(f"A kernel launch failed: {status.name} (grid {launch.grid}, block {launch.block}).")
 
 
 def _is_known(kind: Any) -> bool:

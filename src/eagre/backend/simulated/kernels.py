@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.errors import DeviceError
+from eagre.layouts.gpu_properties import MAX_BLOCKS
 
 
 class Dim3(NamedTuple):
@@ -258,6 +259,8 @@ class Kernel:
         """Run all blocks sequentially."""
         if cuda.scheduler is not None:
             raise DeviceError("A simulated kernel cannot launch another kernel.")
+        if max(grid.y, grid.z) > MAX_BLOCKS:
+            raise DeviceError(f"A grid has at most {MAX_BLOCKS} blocks along y and z, not {grid}.")
         cuda.gridDim, cuda.blockDim = grid, block
         try:
             for cuda.blockIdx in _all_indices(grid):

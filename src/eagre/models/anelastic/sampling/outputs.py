@@ -73,7 +73,7 @@ def compute_field(engine: Engine, name: str, raw: Mapping[str, np.ndarray], last
 
     last_step : length of the last step, s; 0 before the first step.
     """
-    base, full = engine.base_state, np.ones(engine.setup.shape)
+    base = engine.base_state
     if name in (*COMPONENTS, *engine.setup.scalars):
         return raw[name]
     if name == "w_max":
@@ -83,14 +83,14 @@ def compute_field(engine: Engine, name: str, raw: Mapping[str, np.ndarray], last
     if name == "theta_perturbation":
         return raw["theta"]
     if name == "theta":
-        return base.theta * full + raw["theta"]
+        return base.theta + raw["theta"]
     if name == "pressure":
         return raw["phi"] * pressure_factor(last_step)
     if name == "vorticity":
         wind = Velocity(*(raw[one].astype(np.float64) for one in COMPONENTS))
         return np.sqrt(sum(one**2 for one in vorticity(engine, wind)))
     static = {"ambient_theta": base.theta, "density": base.density, "height": engine.setup.levels.z}
-    return static[name] * full
+    return np.broadcast_to(static[name], engine.setup.shape).astype(np.float64)
 
 
 def pressure_factor(last_step: float) -> float:
