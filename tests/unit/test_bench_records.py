@@ -218,3 +218,32 @@ def test_speeds_of_the_readme_are_those_of_records():
                     ]
                     digits = len(number.partition(".")[2])
                     assert float(number) in [round(one, digits) for one in found], (row[1], number, precision, found)
+
+
+def test_speeds_of_the_performance_page_are_those_of_records():
+    """Rows below the name of the H100's file: G updates per second of the row's model, variant and sizes."""
+    root = Path(__file__).parents[2]
+    page = (root / "docs/performance/index.md").read_text(encoding="utf-8")
+    records = json.loads((root / "benchmarks/results/nvidia-h100.json").read_text(encoding="utf-8"))
+    variants = {"MIKE 21": "mike21", "default options": "default", "Bleichrodt": "bleichrodt2011", "spectral": "fft"}
+    speeds, sizes = 0, []
+    for line in page.split("nvidia-h100.json`):")[1].split("The model")[0].splitlines():
+        _, head, *cells, _ = [cell.strip() for cell in line.split("|")] if "|" in line else ["", "", ""]
+        if head == "model":
+            sizes = cells
+        if not (row := re.match(r"`([\w-]+)`", head)):
+            continue
+        variant = next((value for word, value in variants.items() if word in head), "rk2")
+        for size, cell in zip(sizes, cells, strict=True):
+            points, *cube = map(int, re.findall(r"\d+", size))
+            shape = [points] * (3 if "^" in size else 1 + len(cube))
+            for precision, number in zip(("single", "double"), cell.split(" / "), strict=True):
+                [one] = [
+                    one["cell_steps_per_s"]
+                    for one in records
+                    if (one["model"], one["variant"], one["precision"], one["shape"])
+                    == (row[1], variant, precision, shape)
+                ]
+                assert float(number) == round(one / 1e9, 1)
+                speeds += 1
+    assert speeds == 38
