@@ -205,7 +205,9 @@ def test_all_problems_are_told_at_once_in_the_order_of_the_file():
 
 
 def test_sections_that_are_no_tables_and_missing_ones():
-    assert "a table with the keys end_time" in problems_of('model = "shallow-water"\nrun = 5\nbed = 1\n')["run"]
+    no_table = problems_of('model = "shallow-water"\nrun = 5\nbed = 1\n')["run"]
+    assert "a table with the keys end_time" in no_table and "A table is necessary here, not a single value." in no_table
+    assert '{ end_time = "2 h" }' in no_table
     found = problems_of('model = "shallow-water"\n')
     assert set(found) == {"run", "bed"}
     assert 'run = {end_time = "2 h"}' in found["run"]

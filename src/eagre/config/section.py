@@ -79,8 +79,7 @@ def _problems_of(section: type[Section], details: ErrorDetails) -> list[Problem]
     if kind == "missing":
         return [Problem(key, "nothing", _description(field), fix, problem="Missing required key.")]
     if kind in ("model_type", "model_attributes_type", "dict_type"):
-        keys = f"a table with the keys {', '.join(section.keys())}" if not key else "a table"
-        return [Problem(key, _shown(value), keys)]
+        return [_no_table(section, key, value)]
     if kind == "bool_type":
         return [_no_flag(key, value, field)]
     if kind == "too_short":
@@ -92,6 +91,18 @@ def _problems_of(section: type[Section], details: ErrorDetails) -> list[Problem]
     text = _description(field)
     allowed = f"{message} ({text})" if text and len(key) == 1 else message
     return [Problem(key, _shown(value, name if len(key) == 1 else ""), allowed, fix)]
+
+
+def _no_table(section: type[Section], key: tuple[int | str, ...], value: object) -> Problem:
+    """Return the problem of a value in place of a table, with a table of the first key that has an example."""
+    problem = "A table is necessary here, not a single value."
+    if key:
+        return Problem(key, _shown(value), "a table", problem=problem)
+    examples = {
+        name: field.examples[0] for name in section.keys() if (field := _field(section, name)) and field.examples
+    }
+    fix = next((f"{{ {name} = {literal(example)} }}" for name, example in examples.items()), "")
+    return Problem(key, _shown(value), f"a table with the keys {', '.join(section.keys())}", fix, problem=problem)
 
 
 def _unknown_key(section: type[Section], key: tuple[int | str, ...], value: object) -> Problem:

@@ -102,7 +102,8 @@ def _kind_of(value: Any) -> str:
         word = str(value if kind is None else kind).lower()
         near = ELSEWHERE.get(word) or nearest(word, CONDITIONS) or "wall"
         fix = f'kind = "{near}"' if isinstance(value, Mapping) else f'{{ kind = "{near}" }}'
-        raise InputError(got, allowed=f"kind = one of {', '.join(CONDITIONS)}", fix=fix)
+        problem = "A boundary condition is a table with a known kind."
+        raise InputError(got, allowed=f"kind = one of {', '.join(CONDITIONS)}", fix=fix, problem=problem)
     return kind
 
 

@@ -46,7 +46,9 @@ def _wave(value: Any, info: ValidationInfo) -> WaveSection:
     if not isinstance(kind, str) or kind not in WAVES:
         got = "no kind" if kind is None and isinstance(value, Mapping) else literal(value if kind is None else kind)
         near = nearest(str(kind), WAVES) or "stream_function"
-        raise InputError(got, allowed=f"kind = one of {', '.join(WAVES)}", fix=f'kind = "{near}"')
+        fix = f'kind = "{near}"' if isinstance(value, Mapping) else f'{{ kind = "{near}" }}'
+        problem = "Waves are a table with a known kind."
+        raise InputError(got, allowed=f"kind = one of {', '.join(WAVES)}", fix=fix, problem=problem)
     return check(WAVES[kind], value, info.context)
 
 
