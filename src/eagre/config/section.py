@@ -94,7 +94,7 @@ def _problems_of(section: type[Section], details: ErrorDetails) -> list[Problem]
 
 
 def _no_table(section: type[Section], key: tuple[int | str, ...], value: object) -> Problem:
-    """Return the problem of a value in place of a table, with a table of the first key that has an example."""
+    """Return the problem of a single value where a table is necessary, and write an example of the table."""
     problem = "A table is necessary here, not a single value."
     if key:
         return Problem(key, _shown(value), "a table", problem=problem)

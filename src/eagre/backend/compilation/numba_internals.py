@@ -2,7 +2,8 @@
 
 These names are not public and may change with any release. They were tested with numba 0.62.0 and 0.68.1 and with
 numba-cuda 0.30.4 (`make test-lowest` runs the lower bounds of pyproject.toml). If a name is missing, the code that uses
-it falls back to Numba's own behaviour where that affects only speed (`rtsys`).
+it falls back to Numba's own behaviour where that affects only speed (`rtsys`). `eagre.backend.cpu.compiler` also uses
+the option `_nrt` of `njit`.
 """
 
 from __future__ import annotations

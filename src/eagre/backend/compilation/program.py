@@ -180,12 +180,12 @@ def _stamp() -> str:
     import llvmlite
     import numba
 
-    from eagre.backend.cpu.compiler import FAST
+    from eagre.backend.cpu.compiler import FAST, OPTIONS
     from eagre.backend.layouts import usual_registers
 
     versions = f"python {sys.version.split()[0]}, numba {numba.__version__}, llvmlite {llvmlite.__version__}"
     registers = "/".join(str(usual_registers(precision)) for precision in PRECISIONS)
-    return f"{versions}, {' '.join(sorted(FAST))}, {registers} registers"
+    return f"{versions}, {' '.join(sorted(FAST))}, {OPTIONS}, {registers} registers"
 
 
 def load(source: str, label: str) -> ModuleType:

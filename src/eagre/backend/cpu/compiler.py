@@ -51,7 +51,10 @@ __all__ = [
 FAST = {"nnan", "ninf", "nsz", "arcp", "contract", "afn"}
 # Formulas are called by compiled code only: without the doors for Python they compile in four fifths of the time.
 _NO_DOORS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-formula = njit(fastmath=FAST, error_model="numpy", forceinline=True, **_NO_DOORS)
+# Programs get all arrays as arguments and allocate none. Numba's run-time system would count references to the arrays
+# of a tuple in every iteration and prevent vectorisation (docs/development/decisions/0099-no-reference-counts.md).
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
+formula = njit(fastmath=FAST, forceinline=True, **_NO_DOORS, **OPTIONS)
 
 
 def _quick(cache: Any, signature: Any, context: Any) -> Any:
@@ -68,7 +71,7 @@ _Cache = sound(caching.FunctionCache, (caching.UserProvidedCacheLocator, caching
 
 def _cached(function: Any, **options: Any) -> Any:
     """Compile `function`, or load its code from disk."""
-    dispatcher: Any = njit(error_model="numpy", nogil=True, pipeline_class=Whole, **options)(function)
+    dispatcher: Any = njit(nogil=True, pipeline_class=Whole, **OPTIONS, **options)(function)
     dispatcher._cache = _Cache(function)
     return dispatcher
 
