@@ -37,8 +37,12 @@ AVERAGES = eagre.TimeStatistics(mean=("surface_elevation",))
 
 def water(model: Any, n: int, **options: Any) -> dict[str, dict[str, Any]]:
     """Return the options of a shallow-water model on n x n cells of 10 m, a third of which are dry, by name."""
-    at = np.arange(n + 1) * 10.0
-    bed = -5.0 + 2.0 * np.sin(at / 700.0)[None, :] * np.cos(at / 900.0)[:, None] + 8.0 * (at[:, None] > 7.0 * n)
+    corners = np.arange(n + 1) * 10.0
+    bed = (
+        -5.0
+        + 2.0 * np.sin(corners / 700.0)[None, :] * np.cos(corners / 900.0)[:, None]
+        + 8.0 * (corners[:, None] > 7.0 * n)
+    )
     default = {"model": model, "grid": eagre.Grid(n, n, 10.0, 10.0), "bed_elevation": bed, "surface_elevation": 0.0}
     default |= {"manning": 0.03, **options}
     wall = InternalLine([(3.0 * n, 2.0 * n), (3.3 * n, 6.0 * n)], Wall())
@@ -82,8 +86,8 @@ def waves(n: int) -> dict[str, dict[str, Any]]:
     wave = 0.05 * np.cos(2.0 * np.pi * grid.x / 8.0) + 0.0 * grid.y[:, None]
     depth = 2.0 + 0.3 * np.sin(np.maximum(grid.x - 30.0, 0.0) / 5.0) + 0.0 * grid.y[:, None]  # level at the paddle
     default = {"model": eagre.PotentialWaves, "grid": grid, "depth": depth, "surface_elevation": wave}
-    at = np.linspace(0.0, 600.0, 6001)
-    push = eagre.Series(at, 0.05 * np.sin(2.0 * np.pi * at / 2.0), "velocity")
+    times = np.linspace(0.0, 600.0, 6001)
+    push = eagre.Series(times, 0.05 * np.sin(2.0 * np.pi * times / 2.0), "velocity")
     return {
         name: default | more
         for name, more in {
@@ -103,8 +107,14 @@ def anelastic(n: int) -> dict[str, dict[str, Any]]:
     sides = eagre.Grid.from_points(n, n, 50.0 * (n - 1), 50.0 * (n - 1))
     x, y = 2.0 * np.pi * grid.x / (50.0 * n), 2.0 * np.pi * grid.y[:, None] / (50.0 * n)
     hill = 200.0 * np.exp(-4.0 * (2.0 - np.cos(x - np.pi) - np.cos(y - np.pi)))
-    air = eagre.Atmosphere.boussinesq(theta=300.0, buoyancy_frequency=0.01, wind=(5.0, 0.0))
-    default = {"model": eagre.AnelasticFlow, "grid": grid, "nz": n, "top_height": 50.0 * (n - 1), "atmosphere": air}
+    atmosphere = eagre.Atmosphere.boussinesq(theta=300.0, buoyancy_frequency=0.01, wind=(5.0, 0.0))
+    default = {
+        "model": eagre.AnelasticFlow,
+        "grid": grid,
+        "nz": n,
+        "top_height": 50.0 * (n - 1),
+        "atmosphere": atmosphere,
+    }
     default |= {"time_step": 2.0}
     return {
         name: default | more
@@ -129,7 +139,7 @@ MODELS: Mapping[str, Callable[[int], dict[str, dict[str, Any]]]] = {
 }
 
 
-def ratios(name: str, device: str, precision: str, turns: int, seconds: float) -> Iterator[dict[str, Any]]:
+def ratios(name: str, device: str, precision: str, repeats: int, seconds: float) -> Iterator[dict[str, Any]]:
     """Yield a record per option: milliseconds per step, and the ratio to the default of the same turns."""
     size, times, runs = SIZES[device.partition(":")[0]][name], {}, {}
     for option, settings in MODELS[name](size).items():
@@ -141,7 +151,7 @@ def ratios(name: str, device: str, precision: str, turns: int, seconds: float) -
     runs["default"].advance(LATEST, max_steps=4)
     runs["default"].device.synchronize()
     steps = max(4, int(4 * seconds / (time.perf_counter() - start)))
-    for _ in range(turns):
+    for _ in range(repeats):
         for option, model in runs.items():
             start = time.perf_counter()
             model.advance(LATEST, max_steps=steps)
@@ -165,13 +175,13 @@ def main() -> None:
     parser.add_argument("models", nargs="*", default=list(MODELS), help=", ".join(MODELS))
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--precision", default="single")
-    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.3, help="duration of a turn of the default option")
     parser.add_argument("--output", type=Path, help="JSON file of the records")
     settings = parser.parse_args()
     records = []
     for name in settings.models:
-        for record in ratios(name, settings.device, settings.precision, settings.turns, settings.seconds):
+        for record in ratios(name, settings.device, settings.precision, settings.repeats, settings.seconds):
             records.append(record)
             print(
                 f"{name:18} {record['option']:22} {record['ms_per_step']:9.3f} ms  {record['ratio']:6.2f}", flush=True
