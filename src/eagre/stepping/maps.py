@@ -164,9 +164,9 @@ class Maps:
 
     @property
     def switches(self) -> dict[str, Any]:
-        """Compile-time switches of `eagre.kernels.maps`."""
+        """Compile-time switches of `eagre.kernels.maps`; a map has the same bits alone and among others."""
         rows = {name: len(values) for name, values in self._rows.items()}
-        return {"TAKEN": True, **rows, **{f"AT_{name}": index for name, index in self.planes.items()}}
+        return {"TAKEN": True, "FUSED": False, **rows, **{f"AT_{name}": index for name, index in self.planes.items()}}
 
     def numbers(self, since: float, dry: float) -> np.ndarray:
         """Return `MapArrays.numbers` of maps that start at a time, s; dry : dry depth of the model, m."""

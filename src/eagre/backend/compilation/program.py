@@ -65,7 +65,7 @@ def source_of(entry: Cell, target: str, precision: str, switches: Mapping[str, A
     """Return the source of `entry` and of all kernel functions it calls, callees first.
 
     The switch ``REGISTERS`` is the limit of registers per thread for the CUDA compiler. Without ``DEPENDENT_LAUNCHES``
-    the program has no instructions of compute capability 9.0.
+    the program has no instructions of compute capability 9.0. Without ``FUSED`` a CPU program fuses no multiply-adds.
     """
     chosen = ((name, value if isinstance(value, Cell) else repr(value)) for name, value in sorted(switches.items()))
     key = target, precision, *chosen
@@ -101,6 +101,8 @@ def _generated(entry: Cell, target: str, precision: str, switches: Mapping[str, 
         header += "from eagre.backend.cuda.memory import keep_registers as release_registers\n"
         header += "from eagre.backend.cuda.memory import keep_registers as acquire_registers\n"
         header += "from eagre.backend.cuda.mbarrier import mbarrier_poll as mbarrier_wait\n"
+    if target == "cpu" and not switches.get("FUSED", True):
+        header += "from eagre.backend.cpu.compiler import unfused_driver as driver, unfused_formula as formula\n"
     if any("cplx" in definition for definition in definitions.values()):
         header += f"from numpy import {_COMPLEX[precision]} as cplx\n"
     if any("word" in definition for definition in definitions.values()):

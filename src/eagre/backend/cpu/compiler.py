@@ -42,6 +42,8 @@ __all__ = [
     "set_threads",
     "threads",
     "threads_limited",
+    "unfused_driver",
+    "unfused_formula",
 ]
 
 # error_model="numpy" leaves out the ZeroDivisionError branch and forceinline the call: either one
@@ -55,6 +57,9 @@ _NO_DOORS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": Tru
 # of a tuple in every iteration and prevent vectorisation (docs/development/decisions/0099-no-reference-counts.md).
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
 formula = njit(fastmath=FAST, forceinline=True, **_NO_DOORS, **OPTIONS)
+# Without fused multiply-adds and shared reciprocals, a value does not depend on what else its loop computes.
+UNFUSED = FAST - {"contract", "arcp"}
+unfused_formula = njit(fastmath=UNFUSED, forceinline=True, **_NO_DOORS, **OPTIONS)
 
 
 def _quick(cache: Any, signature: Any, context: Any) -> Any:
@@ -77,6 +82,7 @@ def _cached(function: Any, **options: Any) -> Any:
 
 
 driver = partial(_cached, fastmath=FAST, parallel=True)
+unfused_driver = partial(_cached, fastmath=UNFUSED, parallel=True)
 serial_driver = _cached
 
 
