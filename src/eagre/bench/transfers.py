@@ -96,8 +96,8 @@ def _array_copies(device: Device, state: Mapping[str, np.ndarray], repeats: int)
 
 def _step_copies(model: Model, steps: int, repeats: int, fields: Sequence[str] | None = None) -> list[TransferTime]:
     """Return the times of steps alone, of copies alone, and of steps with a copy after each."""
-    names = fields or [name for name, one in model.variables.items() if not one.static]
-    copied = "all fields" if fields is None else ", ".join(fields)
+    changing = [name for name, one in model.variables.items() if not one.static]
+    names, copied = (changing, "all fields") if fields is None else (fields, ", ".join(fields))
     total = steps * sum(model.field(name).nbytes for name in names)
 
     def loop(advances: bool, copies: bool) -> float:

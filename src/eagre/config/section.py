@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self, get_args
@@ -98,10 +98,8 @@ def _no_table(section: type[Section], key: tuple[int | str, ...], value: object)
     problem = "A table is necessary here, not a single value."
     if key:
         return Problem(key, _shown(value), "a table", problem=problem)
-    examples = {
-        name: field.examples[0] for name in section.keys() if (field := _field(section, name)) and field.examples
-    }
-    fix = next((f"{{ {name} = {literal(example)} }}" for name, example in examples.items()), "")
+    fields = ((name, _field(section, name)) for name in section.keys())
+    fix = next((f"{{ {name} = {literal(one.examples[0])} }}" for name, one in fields if one and one.examples), "")
     return Problem(key, _shown(value), f"a table with the keys {', '.join(section.keys())}", fix, problem=problem)
 
 
@@ -149,3 +147,25 @@ def _shown(value: object, name: str = "") -> str:
     text = literal(value)
     text = text if len(text) <= 80 else text[:77] + "..."
     return f"{name} = {text}" if name else text
+
+
+def kind_of(
+    value: Any, kinds: Collection[str], default: str, problem: str, synonyms: Mapping[str, str] | None = None
+) -> str:
+    """Return the `kind` of a table, or raise `InputError` with the nearest kind to write.
+
+    default : kind to write if none is near; synonyms : kinds by their names in other programs, in lower case.
+    """
+    is_table = isinstance(value, Mapping)
+    kind = value.get("kind") if is_table else None
+    if isinstance(kind, str) and kind in kinds:
+        return kind
+    given = value if kind is None else kind
+    word = str(given).lower()
+    fix = f'kind = "{(synonyms or {}).get(word) or nearest(word, kinds) or default}"'
+    raise InputError(
+        "no kind" if kind is None and is_table else literal(given),
+        allowed=f"kind = one of {', '.join(kinds)}",
+        fix=fix if is_table else f"{{ {fix} }}",
+        problem=problem,
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple, get_args
 
 import numpy as np
@@ -11,14 +11,13 @@ from pydantic import Field, PlainValidator, ValidationInfo, create_model, model_
 from eagre import boundaries
 from eagre.boundaries.base import keys_of
 from eagre.config.problems import Key, read_each
-from eagre.config.section import Section, check
+from eagre.config.section import Section, check, kind_of
 from eagre.config.toml import literal
 from eagre.config.values.signals import Signal, signal
 from eagre.config.values.types import Metres, VectorFile, key_of, quantity
 from eagre.config.values.units import parse_quantity
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.names import nearest
 from eagre.series import Series
 
 SIDES = ("west", "east", "south", "north")
@@ -96,15 +95,7 @@ def _side(value: Any, info: ValidationInfo) -> list[SidePart]:
 
 def _kind_of(value: Any) -> str:
     """Return the kind of a table, or raise `InputError`."""
-    kind = value.get("kind") if isinstance(value, Mapping) else None
-    if not isinstance(kind, str) or kind not in CONDITIONS:
-        got = "no kind" if kind is None and isinstance(value, Mapping) else literal(value if kind is None else kind)
-        word = str(value if kind is None else kind).lower()
-        near = ELSEWHERE.get(word) or nearest(word, CONDITIONS) or "wall"
-        fix = f'kind = "{near}"' if isinstance(value, Mapping) else f'{{ kind = "{near}" }}'
-        problem = "A boundary condition is a table with a known kind."
-        raise InputError(got, allowed=f"kind = one of {', '.join(CONDITIONS)}", fix=fix, problem=problem)
-    return kind
+    return kind_of(value, CONDITIONS, "wall", "A boundary condition is a table with a known kind.", ELSEWHERE)
 
 
 def _part(value: Any, info: ValidationInfo, in_list: bool) -> SidePart:

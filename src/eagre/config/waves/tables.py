@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import PlainValidator, ValidationInfo
 
-from eagre.config.section import check
-from eagre.config.toml import literal
+from eagre.config.section import check, kind_of
 from eagre.config.waves.regular_waves import AirySection, StokesSection, StreamFunctionSection, WaveSection
 from eagre.config.waves.seas import (
     DirectionalFileSection,
@@ -19,8 +17,6 @@ from eagre.config.waves.seas import (
     SpectrumFileSection,
     TMASection,
 )
-from eagre.errors import InputError
-from eagre.names import nearest
 
 WAVES: dict[str, type[WaveSection]] = {
     "airy": AirySection,
@@ -42,13 +38,7 @@ def _wave(value: Any, info: ValidationInfo) -> WaveSection:
     """Read a table of waves by its kind."""
     if isinstance(value, WaveSection):
         return value
-    kind = value.get("kind") if isinstance(value, Mapping) else None
-    if not isinstance(kind, str) or kind not in WAVES:
-        got = "no kind" if kind is None and isinstance(value, Mapping) else literal(value if kind is None else kind)
-        near = nearest(str(kind), WAVES) or "stream_function"
-        fix = f'kind = "{near}"' if isinstance(value, Mapping) else f'{{ kind = "{near}" }}'
-        problem = "Waves are a table with a known kind."
-        raise InputError(got, allowed=f"kind = one of {', '.join(WAVES)}", fix=fix, problem=problem)
+    kind = kind_of(value, WAVES, "stream_function", "Waves are a table with a known kind.")
     return check(WAVES[kind], value, info.context)
 
 
