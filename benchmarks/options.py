@@ -19,7 +19,6 @@ import numpy as np
 import eagre
 from eagre import Boundaries, InternalLine, Wall
 
-Make = Callable[[], Any]
 LATEST = 1e7  # model time that no run reaches, s
 SIZES = {
     "cpu": {"shallow-water": 512, "shallow-water-adi": 512, "barotropic": 513, "potential-waves": 257, "anelastic": 64},
@@ -74,9 +73,21 @@ def implicit(n: int) -> dict[str, dict[str, Any]]:
 
 def barotropic(n: int) -> dict[str, dict[str, Any]]:
     """Return the options of the barotropic model on n x n points."""
-    default = {"model": eagre.BarotropicVorticity, "grid": eagre.Grid.from_points(n, n, 1.0, 1.0)}
-    default |= {"wind": lambda x, y: -np.sin(np.pi * y) + 0.0 * x, "time_step": 1e-6, "rossby": 1e-3, "reynolds": 20.0}
-    return {"default": default}
+    grid = eagre.Grid.from_points(n, n, 1.0, 1.0)
+    wind = -np.sin(np.pi * grid.y[:, None]) + 0.0 * grid.x
+    default = {"model": eagre.BarotropicVorticity, "grid": grid, "time_step": 1e-7, "wind_forcing": wind}
+    default |= {"viscosity": 0.05}
+    return {
+        name: default | more
+        for name, more in {
+            "default": {},
+            "tracer": {"tracer": np.abs(wind), "tracer_diffusivity": 0.01},
+            "two layers": {"layers": eagre.Layers(3.0, 1.0)},
+            "biharmonic viscosity": {"biharmonic_viscosity": 1e-9},
+            "implicit viscosity": {"viscosity_scheme": "implicit"},
+            "averages": {"time_statistics": eagre.TimeStatistics(mean=("streamfunction",))},
+        }.items()
+    }
 
 
 def waves(n: int) -> dict[str, dict[str, Any]]:
@@ -86,7 +97,7 @@ def waves(n: int) -> dict[str, dict[str, Any]]:
     wave = 0.05 * np.cos(2.0 * np.pi * grid.x / 8.0) + 0.0 * grid.y[:, None]
     depth = 2.0 + 0.3 * np.sin(np.maximum(grid.x - 30.0, 0.0) / 5.0) + 0.0 * grid.y[:, None]  # level at the paddle
     default = {"model": eagre.PotentialWaves, "grid": grid, "depth": depth, "surface_elevation": wave}
-    times = np.linspace(0.0, 600.0, 6001)
+    times = np.append(np.linspace(0.0, 600.0, 6001), LATEST)  # long enough for all turns
     push = eagre.Series(times, 0.05 * np.sin(2.0 * np.pi * times / 2.0), "velocity")
     return {
         name: default | more
@@ -107,23 +118,17 @@ def anelastic(n: int) -> dict[str, dict[str, Any]]:
     sides = eagre.Grid.from_points(n, n, 50.0 * (n - 1), 50.0 * (n - 1))
     x, y = 2.0 * np.pi * grid.x / (50.0 * n), 2.0 * np.pi * grid.y[:, None] / (50.0 * n)
     hill = 200.0 * np.exp(-4.0 * (2.0 - np.cos(x - np.pi) - np.cos(y - np.pi)))
-    atmosphere = eagre.Atmosphere.boussinesq(theta=300.0, buoyancy_frequency=0.01, wind=(5.0, 0.0))
-    default = {
-        "model": eagre.AnelasticFlow,
-        "grid": grid,
-        "nz": n,
-        "top_height": 50.0 * (n - 1),
-        "atmosphere": atmosphere,
-    }
-    default |= {"time_step": 2.0}
+    atmosphere = eagre.Atmosphere.boussinesq(buoyancy_frequency=0.01, wind=(5.0, 2.0))
+    default = {"model": eagre.AnelasticFlow, "grid": grid, "levels": n, "top_height": 50.0 * (n - 1)}
+    default |= {"atmosphere": atmosphere, "time_step": 2.0}
     return {
         name: default | more
         for name, more in {
             "default": {},
             "third order": {"third_order": True},
             "hill": {"terrain_height": hill},
-            "open sides": {"grid": sides, "boundaries_x": "open"},
-            "walls": {"grid": sides, "boundaries_y": "wall"},
+            "open sides": {"grid": sides, "boundaries": {"x": "open", "y": "open"}},
+            "walls": {"grid": sides, "boundaries": {"x": "wall", "y": "wall"}},
             "closure": {"closure": eagre.Smagorinsky()},
             "viscosity": {"viscosity": 1.0},
         }.items()
