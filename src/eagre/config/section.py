@@ -160,11 +160,11 @@ def kind_of(
     kind = value.get("kind") if is_table else None
     if isinstance(kind, str) and kind in kinds:
         return kind
-    given = value if kind is None else kind
-    word = str(given).lower()
+    entry = value if kind is None else kind
+    word = str(entry).lower()
     fix = f'kind = "{(synonyms or {}).get(word) or nearest(word, kinds) or default}"'
     raise InputError(
-        "no kind" if kind is None and is_table else literal(given),
+        "no kind" if kind is None and is_table else literal(entry),
         allowed=f"kind = one of {', '.join(kinds)}",
         fix=fix if is_table else f"{{ {fix} }}",
         problem=problem,

@@ -164,7 +164,7 @@ class Maps:
 
     @property
     def switches(self) -> dict[str, Any]:
-        """Compile-time switches of `eagre.kernels.maps`; a map has the same bits alone and among others."""
+        """Compile-time switches of `eagre.kernels.maps`; a map alone is bitwise identical to one among others."""
         rows = {name: len(values) for name, values in self._rows.items()}
         return {"TAKEN": True, "FUSED": False, **rows, **{f"AT_{name}": index for name, index in self.planes.items()}}
 
