@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre import Grid, ShallowWater
+from eagre import Boundaries, Grid, ShallowWater, Wall
 from eagre.backend.device import PlainDevice
+from eagre.boundaries import InternalLine
 from eagre.models.shallow_water import schedules
 from eagre.stepping.maps import Maps
 from kernels.conftest import BOUNDARIES, options_of
@@ -70,6 +71,23 @@ def test_simulated_kernels_equal_the_cpu(scheme, wet_dry, precision, sides, kern
     simulated, compiled = (ran(device, precision, **options) for device in (SimulatedDevice(), "cpu"))
     assert abs(state_of(simulated) - state_of(compiled)).max() < TOLERANCE[precision]
     assert simulated.inflow == pytest.approx(compiled.inflow, rel=TOLERANCE[precision], abs=TOLERANCE[precision])
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("kernel", ["march"], indirect=True)
+@pytest.mark.parametrize(
+    ("scheme", "wet_dry"), [("rk2", "hydrostatic"), ("srk2", "kurganov-petrova"), ("ds1", "hydrostatic")]
+)
+def test_simulated_walls_inside_equal_the_reference_kernels(kernel, scheme, wet_dry):
+    from eagre.backend.simulated.device import SimulatedDevice
+
+    corner = [(3.0, 0.0), (3.0, 4.5), (6.0, 4.5), (6.0, 7.5)]
+    options = {"boundaries": Boundaries(internal=[InternalLine(corner, Wall())]), "scheme": scheme, "wet_dry": wet_dry}
+    options |= {"steps": 2, "nx": 9, "ny": 5}
+    simulated = states(SimulatedDevice(), "double", **options)
+    compiled = states("cpu", "double", kernels="reference", **options)
+    assert abs(simulated - compiled).max() < TOLERANCE["double"]
+    assert abs(simulated - states("cpu", "double", **options | {"boundaries": Boundaries()})).max() > 1e-3
 
 
 @pytest.mark.simulator

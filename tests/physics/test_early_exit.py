@@ -53,8 +53,10 @@ PLAIN = {
     "rain on dry ground": {**DRY, "sources": [corner_rain(SHAPE)], "scheme": "euler"},
     "a source point": {**DRY, "boundaries": POINT, "precision": "double"},
 }
+WALLED = eagre.Boundaries(internal=[InternalLine([(0.0, 8.0), (9.0, 8.0), (9.0, 20.0)], eagre.Wall())])
 COMPILED = {
     "dam": DAM,
+    "dam behind a wall": {**DAM, "boundaries": WALLED},
     "euler": {**DAM, "scheme": "euler"},
     "exact steps": {**DAM, "time_step_control": "exact"},
     "periodic": {"depth": pond(TALL, slice(0, 2), slice(3, 6)), "boundaries": RING},

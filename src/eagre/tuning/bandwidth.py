@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.compilation.cells import cell, real
+from eagre.backend.compilation.cells import cell, real, switch
 from eagre.backend.compilation.program import PRECISIONS
 from eagre.backend.device import Device
 from eagre.backend.timing import copied, copy_bandwidth, times_of
 
 COLUMNS = 4096
 CHAIN = 32  # length of a chain of dependent multiply-adds
+REPEATS = switch("REPEATS", 1)  # chains behind each other
+REPEATS_CUDA = 64  # hide the times of a launch and of the memory, which are those of hundreds of multiply-adds
 
 
 @cell
@@ -21,12 +23,13 @@ def added(j, i, a, b, target):
 
 @cell
 def chained(j, i, a):
-    """Apply two chains of CHAIN multiply-adds to one element."""
+    """Apply two chains of CHAIN multiply-adds to one element, REPEATS times."""
     x = a[j, i]
     y = x + real(1.0)
-    for _ in range(CHAIN):
-        x = x * real(0.999) + real(0.001)
-        y = y * real(0.998) + real(0.001)
+    for _ in range(REPEATS):
+        for _ in range(CHAIN):
+            x = x * real(0.999) + real(0.001)
+            y = y * real(0.998) + real(0.001)
     a[j, i] = x + y
 
 
@@ -35,11 +38,13 @@ def peak_operations(device: Device, precision: str, rows: int = 0) -> float:
 
     rows : of 1024 elements; by default enough for all threads, and few enough for the cache of a CPU.
     """
-    shape = (rows or (2**14 if device.kind == "cuda" else 512), 1024)
+    on_gpu = device.kind == "cuda"
+    repeats = REPEATS_CUDA if on_gpu else 1
+    shape = (rows or (2**14 if on_gpu else 512), 1024)
     array = device.array(np.ones(shape, np.dtype(PRECISIONS[precision])))
-    launch = device.over(device.loop(chained, precision), shape, (array,))
+    launch = device.over(device.loop(chained, precision, {"REPEATS": repeats}), shape, (array,))
     seconds = min(times_of(device, lambda: device.run([launch])))
-    return 4.0 * CHAIN * shape[0] * shape[1] / seconds
+    return 4.0 * CHAIN * repeats * shape[0] * shape[1] / seconds
 
 
 def bandwidths(device: Device, precision: str = "single", megabytes: int = 0) -> dict[str, float]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eagre.backend.compilation.cells import cell, real, switch
-from eagre.kernels.central_upwind import desingularised_inverse
+from eagre.kernels.central_upwind import central_upwind, desingularised_inverse
 from eagre.kernels.elevation import added, mean_added, of_twice, seed_of
 from eagre.kernels.limiters import half_slope
 from eagre.kernels.roots import larger, power_minus_seven_thirds, reciprocal, root, select, smaller
@@ -173,6 +173,7 @@ SKIP_DRY = switch("SKIP_DRY", False)  # skip the fluxes between dry rows, hydros
 RESET = switch("RESET", True)  # hydrostatic scheme: hu := h u where the velocity is desingularised
 SECOND = switch("SECOND", False)  # the second stage of SSP-RK2
 PART = switch("PART", 0)  # part that a kernel of one direction computes, see below
+WALLS = switch("WALLS", False)  # whether internal faces are closed
 FRICTION = switch("FRICTION", 0)  # 0 none, 1 uniform, 2 a map of g n^2
 
 # A kernel of one direction computes a whole sweep of a split scheme (0), or a part of an unsplit stage ("srk2"):
@@ -199,6 +200,28 @@ def bed_south(bed, j, i):
 def bed_centre(bed, j, i):
     """Bed of cell (j, i), m: mean of its four corners, and so of opposite faces."""
     return real(0.5) * (bed_west(bed, j, i) + bed_west(bed, j, i + 1))
+
+
+# -- internal walls ---------------------------------------------------------------------------------
+
+
+@cell
+def flux_or_wall(closed, low, high, p):
+    """Return `central_upwind` of the states (y, h, u, v) of both sides of a face.
+
+    A closed face has no mass flux, and the mirror state of each side on the other side.
+    """
+    y_l, h_l, u_l, v_l = low
+    y_r, h_r, u_r, v_r = high
+    _, momentum_l, _, _, speed_l = central_upwind(
+        y_l, h_l, u_l, v_l,
+        select(closed, y_l, y_r), select(closed, h_l, h_r), select(closed, -u_l, u_r), select(closed, v_l, v_r), p.g,
+    )  # fmt: skip
+    mass, _, momentum_r, along, speed_r = central_upwind(
+        select(closed, y_r, y_l), select(closed, h_r, h_l), select(closed, -u_r, u_l), select(closed, v_r, v_l),
+        y_r, h_r, u_r, v_r, p.g,
+    )  # fmt: skip
+    return select(closed, real(0.0), mass), momentum_l, momentum_r, along, larger(speed_l, speed_r)
 
 
 # -- the update -----------------------------------------------------------------------------------

@@ -203,7 +203,7 @@ class ShallowWater(BaseModel):
             terms=terms,
             **time_step_limits.scheme_of(scheme, time_step_control, predicted_fraction),
             wet_dry=one_of("wet_dry", wet_dry, ("hydrostatic", "kurganov-petrova")),
-            active_tiles=time_step_limits.active_tiles(active_tiles, wet_dry, kernels, walls, scheme),
+            active_tiles=time_step_limits.active_tiles(active_tiles, wet_dry, kernels, scheme),
             minmod_theta=checked_number("minmod_theta", minmod_theta, 1.0, 2.0),
             kappa=time_step_limits.desingularisation_depth(desingularisation_depth, thickness, wet_dry),
             gravity=gravity,

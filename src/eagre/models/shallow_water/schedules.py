@@ -143,8 +143,18 @@ class RowStreaming:
         engine, listed = self.engine, self._listed
         program = engine.device.program(row_streaming_cpu.stage_cpu, engine.precision, engine.switches)
         active = NO_LIST if self.active is None or not listed else self.active.active
-        fields = (q, out, engine.bed, engine.manning, engine.terms, engine.edges, self._scratch, self._tiles)
-        shared = (self.rates, active, engine.parameters, engine.clock, phase, switches["SECOND"], listed)
+        fields = (q, out, engine.bed, engine.manning, engine.terms, engine.edges, engine.walls)
+        shared = (
+            self._scratch,
+            self._tiles,
+            self.rates,
+            active,
+            engine.parameters,
+            engine.clock,
+            phase,
+            switches["SECOND"],
+            listed,
+        )
         return Launch(program, (*fields, *shared))
 
     def _stage_cuda(self, phase: int, q: Any, old: Any, out: Any, **switches: Any) -> Launch:
@@ -162,7 +172,7 @@ class RowStreaming:
             row_streaming_cuda.stage_cuda, engine.precision, {**engine.switches, **switches, **options}
         )
         maps = engine.accumulated_maps.arrays
-        fields = (q, old, out, engine.bed, engine.manning[None], engine.terms, maps, engine.edges)
+        fields = (q, old, out, engine.bed, engine.manning[None], engine.terms, maps, engine.edges, engine.walls)
         nothing = Active._make(device.zeros(a.shape, a.dtype) for a in NO_LIST)
         active = nothing if self.active is None or not listed else self.active.active
         arguments = (*fields, self.rates, active, engine.parameters, engine.clock, phase)

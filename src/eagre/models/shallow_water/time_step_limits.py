@@ -124,13 +124,13 @@ def scheme_of(scheme: str, time_step_control: str, predicted_fraction: float) ->
     return options | {"predicted_fraction": fraction}
 
 
-def active_tiles(value: str | bool, wet_dry: str, kernels: str, walls: np.ndarray | None, scheme: str) -> str:
+def active_tiles(value: str | bool, wet_dry: str, kernels: str, scheme: str) -> str:
     """Return "auto", "on" or "off": the option, or "off" where skipping dry tiles would not be exact.
 
-    The reference kernels and the kernels with internal walls compute all cells.
+    The reference kernels compute all cells.
     """
     requested = ("on" if value else "off") if isinstance(value, bool) else one_of("active_tiles", value, ACTIVE_TILES)
-    exact, plain = wet_dry == "hydrostatic", kernels == "reference" or walls is not None
+    exact, plain = wet_dry == "hydrostatic", kernels == "reference"
     if requested == "on" and not exact:
         raise InputError(
             f'active_tiles = "on" with wet_dry = "{wet_dry}"',
@@ -140,11 +140,10 @@ def active_tiles(value: str | bool, wet_dry: str, kernels: str, walls: np.ndarra
         )
     if requested == "on" and plain:
         raise InputError(
-            'active_tiles = "on" with internal walls or kernels = "reference"',
-            allowed='active_tiles = "auto" or "off" with internal walls or the reference kernels',
+            'active_tiles = "on" with kernels = "reference"',
+            allowed='active_tiles = "auto" or "off" with kernels = "reference"',
             fix='active_tiles = "auto"',
-            problem="Dry tiles cannot be skipped: kernels with internal walls and the reference kernels compute all "
-            "cells.",
+            problem="Dry tiles cannot be skipped: the reference kernels compute all cells.",
         )
     if requested == "on" and scheme in TO_EVERY_CELL:
         raise InputError(

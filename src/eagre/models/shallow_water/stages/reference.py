@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.compilation.cells import cell, real, switch
+from eagre.backend.compilation.cells import cell, real
 from eagre.boundaries.edges import EAST, NORTH, SOUTH, WEST, flux_if_open
 from eagre.kernels.bits import to_bits
 from eagre.kernels.central_upwind import central_upwind
@@ -21,6 +21,7 @@ from eagre.models.shallow_water.kernels import (
     PART,
     PRIMITIVE,
     SECOND,
+    WALLS,
     bed_centre,
     bed_south,
     bed_west,
@@ -36,8 +37,6 @@ from eagre.models.shallow_water.kernels import (
 from eagre.stepping.clock import DT, open_gate
 from eagre.stepping.substeps import across_of, is_second, stage_of
 from eagre.terms.compose import TERM_FACTORS, TERMS
-
-WALLS = switch("WALLS", False)  # whether internal faces are closed
 
 
 @cell

@@ -11,20 +11,24 @@ import numpy as np
 
 from eagre.backend.compilation.cells import cell, entry, prange, real
 from eagre.boundaries.edges import EAST, NORTH, SOUTH, WEST, flux_if_open
+from eagre.boundaries.internal import SOUTH_FACE, WEST_FACE
 from eagre.kernels.bits import from_bits, to_bits
 from eagre.kernels.central_upwind import central_upwind, covered_flux
 from eagre.kernels.elevation import depth, noise_of, surface
 from eagre.kernels.limiters import scaled_difference
+from eagre.kernels.roots import select
 from eagre.models.shallow_water.active_tiles import live_bits
 from eagre.models.shallow_water.kernels import (
     COVERED_FACES,
     FACES,
     PRIMITIVE,
     SKIP_DRY,
+    WALLS,
     bed_centre,
     bed_south,
     bed_west,
     first_update,
+    flux_or_wall,
     fully_wet,
     over_depth,
     second_update,
@@ -142,6 +146,51 @@ def any_flux_y(q, bed, s, j, c, i, p):
 
 
 @cell
+def has_walls(walls, face, j, i0, n):
+    """Return whether a south or west face (`SOUTH_FACE`, `WEST_FACE`) of n cells of row j is closed."""
+    found = 0
+    for i in range(n):
+        found |= walls[j, i0 + i] & face
+    return found != 0
+
+
+@cell
+def walled_faces(low, own, high, closed_low, closed_high, h, b_low, b_high, p):
+    """Return `FACES` of a cell with the mirror state behind closed faces.
+
+    low, own, high : surface, normal and tangential velocity of the three cells of a line.
+    """
+    w, u, v = own
+    zero = real(0.0)
+    return FACES(
+        w, select(closed_low, zero, scaled_difference(low[0], w, p)),
+        select(closed_high, zero, scaled_difference(w, high[0], p)),
+        u, scaled_difference(select(closed_low, -u, low[1]), u, p),
+        scaled_difference(u, select(closed_high, -u, high[1]), p),
+        v, select(closed_low, zero, scaled_difference(low[2], v, p)),
+        select(closed_high, zero, scaled_difference(v, high[2], p)),
+        h, b_low, b_high, p,
+    )  # fmt: skip
+
+
+@cell
+def walled_flux_y(q, bed, walls, s, j, c, i, p):
+    """Return the result of `covered_flux_y` for any cells in a row with closed faces."""
+    closed = (walls[j + 1, c + 2] & SOUTH_FACE) != 0
+    closed_north = (walls[j + 2, c + 2] & SOUTH_FACE) != 0
+    south = bed_south(bed, j + 1, c + 2)
+    north = bed_south(bed, j + 2, c + 2)
+    y_l, h_l, v_l, u_l, y_h, h_h, v_h, u_h, rise = walled_faces(
+        (s[W0 + 2 + i], s[V0 + 2 + i], s[U0 + 2 + i]),
+        (s[W1 + 2 + i], s[V1 + 2 + i], s[U1 + 2 + i]),
+        (s[W2 + 2 + i], s[V2 + 2 + i], s[U2 + 2 + i]),
+        closed, closed_north, depth(q[0, j + 1, c + 2], real(0.5) * (south + north)), south, north, p,
+    )  # fmt: skip
+    below = s[HIGH_Y + i], s[HIGH_H + i], s[HIGH_V + i], s[HIGH_U + i]
+    return *flux_or_wall(closed, below, (y_l, h_l, v_l, u_l), p), y_h, h_h, v_h, u_h, rise
+
+
+@cell
 def no_flux_y(q, bed, s, j, c, i, p):
     """Return the result of `covered_flux_y` for dry cells."""
     zero = real(0.0)
@@ -169,13 +218,16 @@ def keep_flux_y(s, i, mass, below, above, along, speed, y_h, h_h, v_h, u_h, rise
 
 
 @cell
-def fluxes_y(q, bed, s, j, i0, n, below, kind, p):
+def fluxes_y(q, bed, walls, s, j, i0, n, below, kind, p):
     """Compute the faces of row j + 1 and the flux through its south faces; return the maximum wave speed.
 
     below, kind : classes of row j and of row j + 1 (`row_class`).
     """
     fastest = to_bits(real(0.0))
-    if below == COVERED and kind == COVERED:
+    if WALLS and (has_walls(walls, SOUTH_FACE, j + 1, i0 + 2, n) or has_walls(walls, SOUTH_FACE, j + 2, i0 + 2, n)):
+        for i in range(n):
+            fastest = max(fastest, keep_flux_y(s, i, *walled_flux_y(q, bed, walls, s, j, i0 + i, i, p)))
+    elif below == COVERED and kind == COVERED:
         for i in range(n):
             fastest = max(fastest, keep_flux_y(s, i, *covered_flux_y(q, bed, s, j, i0 + i, i, p)))
     elif below == DRY and kind == DRY:
@@ -222,6 +274,20 @@ def any_faces_x(q, bed, s, j, c, i, p):
 
 
 @cell
+def walled_faces_x(q, bed, walls, s, j, c, i, p):
+    """Return the result of `covered_faces_x` for any cell of a row with closed faces."""
+    west = bed_west(bed, j, c + 1)
+    east = bed_west(bed, j, c + 2)
+    return walled_faces(
+        (s[W0 + i], s[U0 + i], s[V0 + i]),
+        (s[W0 + i + 1], s[U0 + i + 1], s[V0 + i + 1]),
+        (s[W0 + i + 2], s[U0 + i + 2], s[V0 + i + 2]),
+        (walls[j, c + 1] & WEST_FACE) != 0, (walls[j, c + 2] & WEST_FACE) != 0,
+        depth(q[0, j, c + 1], real(0.5) * (west + east)), west, east, p,
+    )  # fmt: skip
+
+
+@cell
 def keep_faces_x(s, i, y_l, h_l, u_l, v_l, y_h, h_h, u_h, v_h, rise):
     """Store the face values of column i + 1 of the tile and the rise of its surface."""
     s[RISE_X + i] = rise
@@ -263,13 +329,26 @@ def any_flux_x(s, i, p):
 
 
 @cell
-def fluxes_x(q, bed, s, j, i0, n, kind, p):
+def walled_flux_x(walls, s, j, c, i, p):
+    """Return the flux through face i of a row with closed faces, the west face of cell (j, c + 2)."""
+    west = s[EAST_Y + i], s[EAST_H + i], s[EAST_U + i], s[EAST_V + i]
+    east = s[WEST_Y + i + 1], s[WEST_H + i + 1], s[WEST_U + i + 1], s[WEST_V + i + 1]
+    return flux_or_wall((walls[j, c + 2] & WEST_FACE) != 0, west, east, p)
+
+
+@cell
+def fluxes_x(q, bed, walls, s, j, i0, n, kind, p):
     """Compute west and east face values of row j and the flux through its n + 1 faces; return the maximum wave speed.
 
     kind : class of the row (`row_class`).
     """
     fastest = to_bits(real(0.0))
-    if kind == COVERED:
+    if WALLS and has_walls(walls, WEST_FACE, j, i0 + 1, n + 3):
+        for i in range(n + 2):
+            keep_faces_x(s, i, *walled_faces_x(q, bed, walls, s, j, i0 + i, i, p))
+        for i in range(n + 1):
+            fastest = max(fastest, keep_flux_x(s, i, *walled_flux_x(walls, s, j, i0 + i, i, p)))
+    elif kind == COVERED:
         for i in range(n + 2):
             keep_faces_x(s, i, *covered_faces_x(q, bed, s, j, i0 + i, i, p))
         for i in range(n + 1):
@@ -340,7 +419,7 @@ def update(q, out, bed, forcing, s, row, i0, n, second, seed, p, dt):
 
 
 @cell
-def tile(q, out, bed, manning, terms, edges, s, j0, i0, rows, columns, second, marks_live, seed, p, dt):
+def tile(q, out, bed, manning, terms, edges, walls, s, j0, i0, rows, columns, second, marks_live, seed, p, dt):
     """Compute one tile with low corner (j0, i0) of its ghosts.
 
     Return its maximum rate, s-1, and its live cells, as bits.
@@ -356,7 +435,7 @@ def tile(q, out, bed, manning, terms, edges, s, j0, i0, rows, columns, second, m
         velocities(q, bed, s, j0 + r, i0, columns + 4, p)
         if r >= 2:
             kind, above = above, row_class(bed, s, j0 + (r - 2), i0, columns + 2, p)
-            met = fluxes_y(q, bed, s, j0 + (r - 2), i0, columns, kind, above, p)
+            met = fluxes_y(q, bed, walls, s, j0 + (r - 2), i0, columns, kind, above, p)
             rate = max(rate, met * p.over_dy) if r >= 3 else rate  # the first rows have no row below
         if r == 3 and j0 == 0:
             close_y(edges, s, SOUTH, i0, columns)
@@ -364,7 +443,7 @@ def tile(q, out, bed, manning, terms, edges, s, j0, i0, rows, columns, second, m
             row = j0 + (r - 4)  # of the new state
             if row == ny - 1:
                 close_y(edges, s, NORTH, i0, columns)
-            rate = max(rate, fluxes_x(q, bed, s, j0 + (r - 2), i0, columns, kind, p) * p.over_dx)
+            rate = max(rate, fluxes_x(q, bed, walls, s, j0 + (r - 2), i0, columns, kind, p) * p.over_dx)
             close_ends(edges, s, row, i0, columns, nx)
             if marks_live:
                 live |= live_bits(q, s, OVER0, j0 + (r - 2), i0, r - 4, rows, columns)
@@ -377,7 +456,9 @@ def tile(q, out, bed, manning, terms, edges, s, j0, i0, rows, columns, second, m
 
 
 @entry
-def stage_cpu(q, out, bed, manning, terms, edges, scratch, tiles, rates, active, p, clock, phase, second, listed):
+def stage_cpu(
+    q, out, bed, manning, terms, edges, walls, scratch, tiles, rates, active, p, clock, phase, second, listed
+):  # fmt: skip
     """Compute one stage from q into out over all tiles (j0, i0, rows, columns) or the listed tiles.
 
     rates receives the maximum rate per worker. The second stage of RK2 requires an accepted step; it reads the old
@@ -395,8 +476,8 @@ def stage_cpu(q, out, bed, manning, terms, edges, scratch, tiles, rates, active,
             t, marks_live = np.int64(numbers[k]) if listed else k, listed and not second
             j0, i0, rows, columns = tiles[t, 0], tiles[t, 1], np.int64(tiles[t, 2]), np.int64(tiles[t, 3])
             rate, live = tile(
-                q, out, bed, manning, terms, edges, scratch[worker], j0, i0, rows, columns, second, marks_live,
-                seed, p, dt,
+                q, out, bed, manning, terms, edges, walls, scratch[worker], j0, i0, rows, columns, second,
+                marks_live, seed, p, dt,
             )  # fmt: skip
             max_rate = max(max_rate, rate)
             if marks_live:

@@ -22,6 +22,7 @@ from eagre.backend.compilation.cells import (
 from eagre.backend.cuda.warp import anywhere, from_lane_above, from_lane_below, raise_maximum
 from eagre.backend.device import Device
 from eagre.boundaries.edges import SOUTH
+from eagre.boundaries.internal import SOUTH_FACE, WEST_FACE
 from eagre.kernels.bits import to_bits
 from eagre.kernels.central_upwind import central_upwind, covered_flux
 from eagre.kernels.elevation import depth, noise_of
@@ -34,6 +35,8 @@ from eagre.models.shallow_water.kernels import (
     FRICTION,
     SECOND,
     SKIP_DRY,
+    WALLS,
+    flux_or_wall,
     over_depth,
     seed_of_stage,
     updated,
@@ -54,6 +57,7 @@ from eagre.models.shallow_water.stages.row_streaming_lanes import (
     State,
     bed_between,
     face_bed,
+    internal_walls,
     load_corners,
     load_state,
     make_row,
@@ -108,6 +112,30 @@ def any_flux_y(row, above, top, south, north, next_north, p):
 
 
 @cell
+def walled_faces_y(row, above, closed_south, closed_north, south, north, p):
+    """Return `faces_y` with the mirror state behind closed faces."""
+    zero = real(0.0)
+    return FACES(
+        row.w, select(closed_south, zero, row.d_w), select(closed_north, zero, above.d_w),
+        row.v, select(closed_south, scaled_difference(-row.v, row.v, p), row.d_v),
+        select(closed_north, scaled_difference(row.v, -row.v, p), above.d_v),
+        row.u, select(closed_south, zero, row.d_u), select(closed_north, zero, above.d_u), row.h,
+        face_bed(south.west, south.east), face_bed(north.west, north.east), p,
+    )  # fmt: skip
+
+
+@cell
+def walled_flux_y(faces, j, i, row, above, top, south, north, next_north, p):
+    """Return the result of `any_flux_y` in a tile with closed faces; j : the row in the arrays with ghosts."""
+    closed = (faces[j + 1, i] & SOUTH_FACE) != 0
+    closed_south, closed_north = (faces[j, i] & SOUTH_FACE) != 0, (faces[j + 2, i] & SOUTH_FACE) != 0
+    _, _, _, _, y_s, h_s, v_s, u_s, _ = walled_faces_y(row, above, closed_south, closed, south, north, p)
+    y_n, h_n, v_n, u_n, _, h_h, v_h, u_h, rise = walled_faces_y(above, top, closed, closed_north, north, next_north, p)
+    flux = flux_or_wall(closed, (y_s, h_s, v_s, u_s), (y_n, h_n, v_n, u_n), p)
+    return Flux(*flux), Face(h_h, v_h, u_h), rise
+
+
+@cell
 def differences_x(x, p):
     """Return the scaled differences to the columns to the west and to the east."""
     east = scaled_difference(x, from_lane_above(x, 1), p)
@@ -147,6 +175,24 @@ def any_flux_x(row, south, north, p):
         y_l, h_l, u_l, v_l, p.g,
     )  # fmt: skip
     return Flux(mass, low, high, along, speed), rise
+
+
+@cell
+def walled_flux_x(faces, j, i, row, south, north, p):
+    """Return the result of `covered_flux_x` in a tile with closed faces; j : the row in the arrays with ghosts."""
+    zero, west, east = real(0.0), (faces[j, i] & WEST_FACE) != 0, (faces[j, i + 1] & WEST_FACE) != 0
+    d_w, e_w = differences_x(row.w, p)
+    d_u, e_u = differences_x(row.u, p)
+    d_v, e_v = differences_x(row.v, p)
+    y_l, h_l, u_l, v_l, y_h, h_h, u_h, v_h, rise = FACES(
+        row.w, select(west, zero, d_w), select(east, zero, e_w),
+        row.u, select(west, scaled_difference(-row.u, row.u, p), d_u),
+        select(east, scaled_difference(row.u, -row.u, p), e_u),
+        row.v, select(west, zero, d_v), select(east, zero, e_v),
+        row.h, face_bed(south.west, north.west), face_bed(south.east, north.east), p,
+    )  # fmt: skip
+    low = from_lane_below(y_h, 1), from_lane_below(h_h, 1), from_lane_below(u_h, 1), from_lane_below(v_h, 1)
+    return Flux(*flux_or_wall(west, low, (y_l, h_l, u_l, v_l), p)), rise
 
 
 @cell
@@ -223,6 +269,7 @@ def update_row(
     maps,
     edges,
     walls,
+    internal,
     j,
     ahead_j,
     i,
@@ -247,8 +294,9 @@ def update_row(
 ):
     """Update interior row j and move one row north.
 
-    row, above : the row and the row to its north; south, north, next_north : corners around them; flux : flux through
-    the south faces of the row; face : its north face; rise : its rise in y; shore : whether the row is `uncovered`;
+    walls : `Walls`; internal : `InternalWalls`; row, above : the row and the row to its north; south, north,
+    next_north : corners around them; flux : flux through the south faces of the row; face : its north face; rise : its
+    rise in y; shore : whether the row is `uncovered`;
     top_state, top_corners : data of the row above `above`. The data of one more row are prefetched. Returns all these
     values for the next row, and the maximum rate.
     """
@@ -262,7 +310,13 @@ def update_row(
     top = make_row(top_state, next_north, top_corners, above, p)
     shore_above = uncovered(row.w, above.w, top.w, north, next_north, p)
     # Each branch contains the complete code of a row: the compiler schedules instructions only within a branch.
-    if shore or shore_above:
+    if WALLS and internal.near:
+        y, next_face, next_rise = walled_flux_y(internal.faces, j + 2, i, row, above, top, south, north, next_north, p)
+        x, rise_x = walled_flux_x(internal.faces, j + 2, i, row, south, north, p)
+        fastest, state_np1 = store_row(
+            out, g_n2, forcing, edges, walls, j, i, row, state_n, x, rise_x, flux, y, rise, store, faced, seed, p, dt
+        )  # fmt: skip
+    elif shore or shore_above:
         y, next_face, next_rise = any_flux_y(row, above, top, south, north, next_north, p)
         x, rise_x = any_flux_x(row, south, north, p)
         fastest, state_np1 = store_row(
@@ -285,7 +339,7 @@ def update_row(
 
 
 @entry
-def stage_cuda(q, old, out, bed, manning, terms, maps, edges, rates, active, p, clock, phase):
+def stage_cuda(q, old, out, bed, manning, terms, maps, edges, faces, rates, active, p, clock, phase):
     """Compute one stage from q into out; one warp per block, grid over tiles of 28 columns and ROWS rows.
 
     With an active-tile list, whose length is known on the device only, the blocks loop over the tiles.
@@ -336,7 +390,11 @@ def stage_cuda(q, old, out, bed, manning, terms, maps, edges, rates, active, p, 
         row_1 = make_row(state_1, corners_1, south, row_0, p)
         row = make_row(state_2, south, north, row_1, p)
         above = make_row(state_3, north, next_north, row, p)
-        flux, face, rise = any_flux_y(row_1, row, above, corners_1, south, north, p)
+        internal = internal_walls(faces, j0, ROWS, i)
+        if WALLS and internal.near:
+            flux, face, rise = walled_flux_y(faces, j0 + 1, i, row_1, row, above, corners_1, south, north, p)
+        else:
+            flux, face, rise = any_flux_y(row_1, row, above, corners_1, south, north, p)
         fastest = flux.speed * p.over_dy if store else zero
         walls = walls_of(edges, i, j0, ny, nx)
         if j0 == 0:
@@ -350,13 +408,13 @@ def stage_cuda(q, old, out, bed, manning, terms, maps, edges, rates, active, p, 
             more = j + 1 < end
             seen |= live_bits(row, j, j0, end, True) | live_bits(above, j + 1, j0, end, more)
             top, state_5, corners_6, flux, face, rise, shore, rate = update_row(
-                q, old, out, bed, manning, forcing, maps, edges, walls, j, min(np.uint32(j + 5), last), i,
+                q, old, out, bed, manning, forcing, maps, edges, walls, internal, j, min(np.uint32(j + 5), last), i,
                 row, above, top_state, south, north, next_north, top_corners,
                 flux, face, rise, shore, store, faced, seed, p, dt, moment, next_moment,
             )  # fmt: skip
             fastest = larger(fastest, rate)
             next_top, state_6, corners_7, flux, face, rise, shore, rate = update_row(
-                q, old, out, bed, manning, forcing, maps, edges, walls, j + 1, min(np.uint32(j + 6), last), i,
+                q, old, out, bed, manning, forcing, maps, edges, walls, internal, j + 1, min(np.uint32(j + 6), last), i,
                 above, top, state_5, north, next_north, top_corners, corners_6,
                 flux, face, rise, shore, store and more, faced and more, seed, p, dt, moment, next_moment,
             )  # fmt: skip

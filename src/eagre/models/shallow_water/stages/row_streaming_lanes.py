@@ -1,6 +1,6 @@
 """Data of a lane of the kernel `row_streaming_cuda`: rows, bed corners, faces, fluxes and walls of its column."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from eagre.backend.compilation.cells import cell, load_early, real, switch
 from eagre.backend.cuda.warp import anywhere, from_lane_above, from_lane_below
@@ -8,8 +8,9 @@ from eagre.boundaries.edges import CLOSED, EAST, NORTH, WEST
 from eagre.kernels.elevation import depth, surface
 from eagre.kernels.limiters import scaled_difference
 from eagre.kernels.roots import larger, select, smaller
-from eagre.models.shallow_water.kernels import PRIMITIVE, fully_wet, over_depth
+from eagre.models.shallow_water.kernels import PRIMITIVE, WALLS, fully_wet, over_depth
 
+WALL_ROWS = 5  # rows of faces that a tile depends on beside those of its own rows
 PARTS = switch("PARTS", False)  # whether a side has walls and other conditions, so that each face is looked up
 
 
@@ -69,6 +70,13 @@ class Walls(NamedTuple):
     north: float
 
 
+class InternalWalls(NamedTuple):
+    """Bits of the closed internal faces, and whether a tile, in any lane, depends on a closed one."""
+
+    faces: Any
+    near: bool
+
+
 @cell
 def openness(edges, side, m):
     """Return 0 if face m of a side is a wall, otherwise 1: factor of the mass flux."""
@@ -82,6 +90,17 @@ def walls_of(edges, column, row, ny, nx):
     if column == 2 or column == nx + 2:
         west = openness(edges, WEST if column == 2 else EAST, min(row, ny - 1) if PARTS else 0)
     return Walls(west, north)
+
+
+@cell
+def internal_walls(faces, j0, rows, i):
+    """Return `InternalWalls` of the column of a tile that begins at row j0 of the arrays with ghosts."""
+    if WALLS:
+        found = 0
+        for k in range(rows + WALL_ROWS):
+            found |= faces[min(j0 + k, faces.shape[0] - 1), i]
+        return InternalWalls(faces, anywhere(found != 0))
+    return InternalWalls(faces, False)
 
 
 @cell

@@ -197,7 +197,7 @@ def update_row(q, old, out, left, bed, manning, forcing, s, row, i0, n, across, 
 
 
 @cell
-def tile_along_x(q, old, out, left, bed, manning, terms, edges, s, j0, i0, rows, columns, second, seed, p, dt):
+def tile_along_x(q, old, out, left, bed, manning, terms, edges, walls, s, j0, i0, rows, columns, second, seed, p, dt):
     """Compute a stage along x on one tile with low corner (j0, i0) of its ghosts; return its maximum rate as bits."""
     rate, nx = real(0.0), q.shape[2] - 4
     forcing = (terms, TERM_FACTORS(terms, 0))
@@ -205,14 +205,14 @@ def tile_along_x(q, old, out, left, bed, manning, terms, edges, s, j0, i0, rows,
         j, row = j0 + r + 2, j0 + r
         row_of_sweep(q, bed, s, j, i0, columns + 4, p)
         kind = row_class_along_x(bed, s, j, i0, columns + 2, p)
-        rate = max(rate, fluxes_x(q, bed, s, j, i0, columns, kind, p) * p.over_dx)
+        rate = max(rate, fluxes_x(q, bed, walls, s, j, i0, columns, kind, p) * p.over_dx)
         close_ends(edges, s, row, i0, columns, nx)
         update_row(q, old, out, left, bed, manning, forcing, s, row, i0, columns, 1, second, seed, p, dt)
     return to_bits(rate)
 
 
 @cell
-def tile_along_y(q, old, out, left, bed, manning, terms, edges, s, j0, i0, rows, columns, second, seed, p, dt):
+def tile_along_y(q, old, out, left, bed, manning, terms, edges, walls, s, j0, i0, rows, columns, second, seed, p, dt):
     """Compute a stage along y on one tile; see `tile_along_x`."""
     for k in range(SWEEP_SCRATCH):
         s[k] = real(0.0)
@@ -223,7 +223,7 @@ def tile_along_y(q, old, out, left, bed, manning, terms, edges, s, j0, i0, rows,
         velocities(q, bed, s, j0 + r, i0, columns + 4, p)
         if r >= 2:
             kind, above = above, row_class(bed, s, j0 + (r - 2), i0, columns + 2, p)
-            met = fluxes_y(q, bed, s, j0 + (r - 2), i0, columns, kind, above, p)
+            met = fluxes_y(q, bed, walls, s, j0 + (r - 2), i0, columns, kind, above, p)
             rate = max(rate, met * p.over_dy) if r >= 3 else rate  # the first rows have no row below
         if r == 3 and j0 == 0:
             close_y(edges, s, SOUTH, i0, columns)
@@ -236,7 +236,9 @@ def tile_along_y(q, old, out, left, bed, manning, terms, edges, s, j0, i0, rows,
 
 
 @entry
-def sweep_cpu(q, old, out, left, bed, manning, terms, edges, scratch, tiles, rates, p, clock, phase, across, second):
+def sweep_cpu(
+    q, old, out, left, bed, manning, terms, edges, walls, scratch, tiles, rates, p, clock, phase, across, second
+):
     """Compute one stage of a sweep from q into out over all tiles (j0, i0, rows, columns), or the PART of a stage.
 
     `out` can be `old`, which is read one row before it is written.
@@ -248,7 +250,7 @@ def sweep_cpu(q, old, out, left, bed, manning, terms, edges, scratch, tiles, rat
         s, max_rate = scratch[worker], to_bits(real(0.0))
         for k in range(worker, count, workers):
             j0, i0, rows, columns = tiles[k, 0], tiles[k, 1], np.int64(tiles[k, 2]), np.int64(tiles[k, 3])
-            fields = (q, old, out, left, bed, manning, terms, edges)
+            fields = (q, old, out, left, bed, manning, terms, edges, walls)
             if PART == LEAVES or (PART == 0 and across == 1):
                 rate = tile_along_x(*fields, s, j0, i0, rows, columns, second, seed, p, dt)
             else:

@@ -18,6 +18,7 @@ from eagre.models.shallow_water.kernels import (
     PART,
     SECOND,
     TAKES_UP,
+    WALLS,
     fully_wet,
     seed_of_part,
     updated,
@@ -34,12 +35,15 @@ from eagre.models.shallow_water.stages.row_streaming_cuda import (
     covered_flux_x,
     covered_flux_y,
     prefetch_friction,
+    walled_flux_x,
+    walled_flux_y,
 )
 from eagre.models.shallow_water.stages.row_streaming_lanes import (
     PARTS,
     Flux,
     Row,
     State,
+    internal_walls,
     load_corners,
     load_state,
     make_row,
@@ -119,7 +123,7 @@ def store_x(out, g_n2, forcing, open_west, j, i, row, state_n, x, rise, store, f
 
 
 @entry
-def sweep_x_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock, phase):
+def sweep_x_cuda(q, old, out, left, bed, manning, terms, edges, faces, rates, p, clock, phase):
     """Compute one stage along x from q into out.
 
     One warp per block, grid over tiles of 28 columns and ROWS rows.
@@ -139,7 +143,8 @@ def sweep_x_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock,
     dt, seed = real(clock[DT]), seed_of_part(clock, stage_of(phase), SECOND, p)
     forcing = (terms, TERM_FACTORS(terms, 0))
     south, north = load_corners(bed, j0 + 2, i), load_corners(bed, j0 + 3, i)
-    walls, fastest = walls_of(edges, i, j0, ny, nx), real(0.0)
+    walls, internal = walls_of(edges, i, j0, ny, nx), internal_walls(faces, j0, ROWS, i)
+    fastest = real(0.0)
     for k in range(end - j0):
         j = np.uint32(j0 + k)
         next_corners = load_corners(bed, j + 4, i)
@@ -149,7 +154,10 @@ def sweep_x_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock,
         if PARTS:
             walls = walls_of(edges, i, j, ny, nx)
         # Each branch contains the complete code of a row: the compiler schedules instructions only within a branch.
-        if uncovered(row.w, row.w, row.w, south, north, p):
+        if WALLS and internal.near:
+            x, rise = walled_flux_x(faces, j + 2, i, row, south, north, p)
+            rate = store_x(out, g_n2, forcing, walls.west, j, i, row, state_n, x, rise, store, faced, seed, p, dt)
+        elif uncovered(row.w, row.w, row.w, south, north, p):
             x, rise = any_flux_x(row, south, north, p)
             rate = store_x(out, g_n2, forcing, walls.west, j, i, row, state_n, x, rise, store, faced, seed, p, dt)
         else:
@@ -203,8 +211,8 @@ def with_mass(flux, mass):
 
 @cell
 def update_row_y(
-    q, old, out, left, bed, manning, forcing, open_north, j, i, row, above, top_state, south, north, next_north,
-    top_corners, flux, face, rise, shore, store, seed, p, dt,
+    q, old, out, left, bed, manning, forcing, internal, open_north, j, i, row, above, top_state, south, north,
+    next_north, top_corners, flux, face, rise, shore, store, seed, p, dt,
 ):  # fmt: skip
     """Update interior row j and move one row north; for arguments and results see `row_streaming_cuda.update_row`."""
     ny = np.uint32(q.shape[1] - 4)
@@ -215,7 +223,11 @@ def update_row_y(
     top = make_row(top_state, next_north, top_corners, above, p)
     shore_above = uncovered_y(row.w, above.w, top.w, north, next_north, p)
     passes = open_north if j + 1 == ny else real(1.0)
-    if shore or shore_above:
+    if WALLS and internal.near:
+        y, next_face, next_rise = walled_flux_y(internal.faces, j + 2, i, row, above, top, south, north, next_north, p)
+        y = with_mass(y, y.mass * passes)
+        rate = store_y(out, g_n2, forcing, j, i, row, state_n, more, flux, y, rise, store, seed, p, dt)
+    elif shore or shore_above:
         y, next_face, next_rise = any_flux_y(row, above, top, south, north, next_north, p)
         y = with_mass(y, y.mass * passes)
         rate = store_y(out, g_n2, forcing, j, i, row, state_n, more, flux, y, rise, store, seed, p, dt)
@@ -227,7 +239,7 @@ def update_row_y(
 
 
 @entry
-def sweep_y_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock, phase):
+def sweep_y_cuda(q, old, out, left, bed, manning, terms, edges, faces, rates, p, clock, phase):
     """Compute one stage along y from q into out; one warp per block, grid over tiles of 32 columns and ROWS rows.
 
     The loop computes two rows per iteration (see `row_streaming_cuda`); ROWS is even.
@@ -255,7 +267,11 @@ def sweep_y_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock,
     row_1 = make_row(state_1, corners_1, south, row_0, p)
     row = make_row(state_2, south, north, row_1, p)
     above = make_row(state_3, north, next_north, row, p)
-    flux, face, rise = any_flux_y(row_1, row, above, corners_1, south, north, p)
+    internal = internal_walls(faces, j0, ROWS, i)
+    if WALLS and internal.near:
+        flux, face, rise = walled_flux_y(faces, j0 + 1, i, row_1, row, above, corners_1, south, north, p)
+    else:
+        flux, face, rise = any_flux_y(row_1, row, above, corners_1, south, north, p)
     fastest = flux.speed * p.over_dy if inside else real(0.0)
     open_north = openness(edges, NORTH, interior_column)
     if j0 == 0:
@@ -265,12 +281,12 @@ def sweep_y_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock,
     while j < end:
         more = j + 1 < end
         top, state_5, corners_6, flux, face, rise, shore, rate = update_row_y(
-            q, old, out, left, bed, manning, forcing, open_north, j, i, row, above, top_state,
+            q, old, out, left, bed, manning, forcing, internal, open_north, j, i, row, above, top_state,
             south, north, next_north, top_corners, flux, face, rise, shore, inside, seed, p, dt,
         )  # fmt: skip
         fastest = larger(fastest, rate)
         next_top, state_6, corners_7, flux, face, rise, shore, rate = update_row_y(
-            q, old, out, left, bed, manning, forcing, open_north, j + 1, i, above, top, state_5,
+            q, old, out, left, bed, manning, forcing, internal, open_north, j + 1, i, above, top, state_5,
             north, next_north, top_corners, corners_6, flux, face, rise, shore, inside and more, seed, p, dt,
         )  # fmt: skip
         fastest = larger(fastest, rate)

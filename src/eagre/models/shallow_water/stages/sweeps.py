@@ -104,8 +104,9 @@ class Sweeps(SweepSteps):
     def _sweep_cpu(self, phase: int, q: Any, old: Any, out: Any, across: int, second: bool) -> Launch:
         engine = self.engine
         program = engine.device.program(sweep_cpu.sweep_cpu, engine.precision, {**engine.switches, **GATED})
-        fields = (q, old, out, q, engine.bed, engine.manning, engine.terms, engine.edges, self._scratch, self._tiles)
-        return Launch(program, (*fields, self.rates, engine.parameters, engine.clock, phase, across, second))
+        fields = (q, old, out, q, engine.bed, engine.manning, engine.terms, engine.edges, engine.walls)
+        shared = (self._scratch, self._tiles, self.rates, engine.parameters, engine.clock, phase)
+        return Launch(program, (*fields, *shared, across, second))
 
     def _sweep_cuda(self, phase: int, q: Any, old: Any, out: Any, across: int, second: bool) -> Launch:
         engine = self.engine
@@ -120,7 +121,7 @@ def along_cuda(engine: Any, rates: Any, phase: int, fields: Any, across: int, **
     options = {"ROWS": rows, "PARTS": engine.setup.has_parts, "REGISTERS": registers, **switches}
     entry = sweep_cuda.sweep_x_cuda if across == 1 else sweep_cuda.sweep_y_cuda
     program = device.program(entry, engine.precision, {**engine.switches, **options})
-    arguments = (*fields, engine.bed, engine.manning[None], engine.terms, engine.edges)
+    arguments = (*fields, engine.bed, engine.manning[None], engine.terms, engine.edges, engine.walls)
     early = grid.cells <= device.parameters("shallow-water.march").early_cells
     return Launch(program, (*arguments, rates, engine.parameters, engine.clock, phase), blocks, threads, early=early)
 
@@ -170,7 +171,7 @@ class SplitStages(RowStreaming):
         work = []
         for role, target in ((LEAVES, left), (TAKES_UP, out)):
             program = engine.device.program(sweep_cpu.sweep_cpu, engine.precision, {**engine.switches, "PART": role})
-            fields = (q, old, target, left, engine.bed, engine.manning, engine.terms, engine.edges)
+            fields = (q, old, target, left, engine.bed, engine.manning, engine.terms, engine.edges, engine.walls)
             shared = (self._scratch, self._tiles, self.rates, engine.parameters, engine.clock, phase)
             work.append(Launch(program, (*fields, *shared, role, switches["SECOND"])))
         return work
@@ -178,12 +179,13 @@ class SplitStages(RowStreaming):
 
 def schedule_for(setup: Setup, device: Device) -> type[RowStreaming] | type[Tiles]:
     """Return the class of the fastest schedule for a run on its device, or the reference schedule."""
-    plain = setup.kernels == "reference" or setup.walls is not None
+    plain = setup.kernels == "reference"
     if setup.scheme == "srk2":
         return ReferenceSplitStages if plain else SplitStages
     if setup.split:
         return PlainSweeps if plain else Sweeps
     if plain:
         return Reference
-    is_small = setup.cross_sections is None and setup.active_tiles != "on" and Tiles.serve(setup, device)
+    whole = setup.cross_sections is None and setup.walls is None and setup.active_tiles != "on"
+    is_small = whole and Tiles.serve(setup, device)
     return Tiles if is_small else RowStreaming
