@@ -7,6 +7,8 @@
 | function decorated with `@cell` | 30, docstring not counted |
 | hand-tiled CUDA kernel (`@kernel`, or a file of `KERNEL_FILES`) | 80, docstring not counted |
 
+A call has at most 30 arguments: Numba cannot compile a call with more if an argument has a condition.
+
 Usage: ``python tools/check_sizes.py PATH ...``; exit code 1 when a limit is broken.
 """
 
@@ -25,6 +27,7 @@ MODULE_WARNING = 400
 FUNCTION_LIMIT = 40
 CELL_LIMIT = 30
 KERNEL_LIMIT = 80
+ARGUMENT_LIMIT = 30
 KERNEL_FILES = ("*_cuda*.py", "sweep_*.py", "columns.py", "partition.py")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -43,9 +46,11 @@ class Finding:
     what : str
         ``"module"``, or the qualified name of a function with its kind.
     size, limit : int
-        Lines counted and lines allowed.
+        Lines (or `unit`) counted and allowed.
     is_error : bool
         False for a warning.
+    unit : str
+        What is counted.
     """
 
     path: Path
@@ -54,10 +59,11 @@ class Finding:
     size: int
     limit: int
     is_error: bool = True
+    unit: str = "lines"
 
     def __str__(self) -> str:
         level = "error" if self.is_error else "warning"
-        return f"{self.path}:{self.line}: {level}: {self.what} has {self.size} lines, {self.limit} allowed"
+        return f"{self.path}:{self.line}: {level}: {self.what} has {self.size} {self.unit}, {self.limit} allowed"
 
 
 def decorator_names(function: Function) -> set[str]:
@@ -111,7 +117,12 @@ def check_module(path: Path, source: str) -> list[Finding]:
         findings.append(Finding(path, 1, "module", size, MODULE_LIMIT))
     elif size > MODULE_WARNING:
         findings.append(Finding(path, 1, "module", size, MODULE_WARNING, is_error=False))
-    for name, function in walk_functions(ast.parse(source, filename=str(path))):
+    tree = ast.parse(source, filename=str(path))
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        count = len(call.args) + len(call.keywords)
+        if count > ARGUMENT_LIMIT:
+            findings.append(Finding(path, call.lineno, "call", count, ARGUMENT_LIMIT, unit="arguments"))
+    for name, function in walk_functions(tree):
         kind, limit = function_limit(function, path)
         lines = function_lines(function)
         if lines > limit:

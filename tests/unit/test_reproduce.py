@@ -198,6 +198,20 @@ def test_items_that_are_not_run_or_raise(monkeypatch):
     assert "did not converge" in lines[6].note
 
 
+def test_an_item_that_failed_is_not_drawn(monkeypatch, tmp_path):
+    def wrong(given):
+        yield exact(given.number("257x17x6", "surface"), 4369)
+        raise ConvergenceError(7, 1.0, 0.1)
+
+    def draw(path, given, lines):
+        raise KeyError("the result that the item did not get")
+
+    items_made(monkeypatch, Item("table-5.5", "wrong", wrong, draw=draw))
+    lines = reproduce("madsen2010", device="cpu", output_dir=tmp_path)
+    assert [line.failed for line in lines] == [False, True]
+    assert [path.name for path in tmp_path.glob("*.png")] == []
+
+
 def test_a_missing_device_ends_the_run(monkeypatch):
     def lost(given):
         raise DeviceError("the GPU is gone")

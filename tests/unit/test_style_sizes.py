@@ -72,3 +72,8 @@ def test_command_line(tmp_path, capsys):
 def test_nothing_to_check_is_not_a_pass(tmp_path, capsys):
     assert check_sizes.main([str(tmp_path)]) == 2
     assert "no Python files" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("count", "findings"), [(30, []), (31, ["call 31"])])
+def test_calls_have_at_most_thirty_arguments(count, findings):
+    assert check(f"f({', '.join('x' for _ in range(count - 1))}, last=x)\n") == findings

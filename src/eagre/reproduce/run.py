@@ -16,6 +16,7 @@ from eagre.reproduce.verdicts import Line, NotRun, holds, not_run
 
 PRECISIONS = ("single", "double")
 MAX_SECONDS = 60.0
+ERROR = "error"  # in place of the numbers of an item that failed
 
 
 def reproduce(
@@ -111,7 +112,7 @@ def _lines(item: Item, run: Run, *, on_gpu: bool) -> Iterator[Line]:
         except DeviceError:
             raise
         except EagreError as error:  # a wrong result is a failure of the item, not of the command
-            yield holds(everything, "error", passed=False, note=str(error).replace("\n", "; "))
+            yield holds(everything, ERROR, passed=False, note=str(error).replace("\n", "; "))
 
 
 def _stored(item: Item, run: Run) -> list[Line]:
@@ -124,8 +125,8 @@ def _stored(item: Item, run: Run) -> list[Line]:
 
 
 def _picture(folder: Path, item: Item, run: Run, lines: Sequence[Line]) -> Path | None:
-    """Draw the picture of an item; return None without Matplotlib and for an item without results."""
-    if find_spec("matplotlib") is None or all(line.computed is None for line in lines):
+    """Draw the picture of an item; return None without Matplotlib and for an item without results or with an error."""
+    if find_spec("matplotlib") is None or all(line.computed is None for line in lines) or lines[-1].computed == ERROR:
         return None
     path = folder / f"{item.name}.png"
     if item.draw is not None:

@@ -31,6 +31,7 @@ SIZES = {
 """Cells per side of the figures of chapter 9, by row."""
 METHODS = {"table-8.23": "pcr", "table-8.24": "cr-pcr"}
 SYSTEMS, UNKNOWNS = 256, 512  # of 256 x 256 cells: surface and flux alternate along a line
+WITHOUT_FRICTION = DEVICE_WORDS - 1  # arrays of the pool, which has no map of friction
 FILLED = 8 * 2**30  # bytes; larger grids take more memory of the host than it may have
 MEMORY_RATIO = (0.99, 1.02)  # of the used over the predicted memory
 SIDE = 2048  # of the transpose and of the transfers
@@ -162,10 +163,10 @@ def filled_memory(run: Run) -> Line:
     device = select(run.device)
     pool((64, 64), device, "double", "mike21").advance(1.0)  # compiles the programs, which take memory too
     free = device.free_memory()
-    side = math.isqrt(FILLED // (8 * DEVICE_WORDS))
+    side = math.isqrt(FILLED // (8 * WITHOUT_FRICTION))
     model = pool((side, side), device, "double", "mike21")
     model.advance(2.0 * model.time_step)
-    ratio = (free - device.free_memory()) / device_bytes(side, side, 8, maps=0)
+    ratio = (free - device.free_memory()) / device_bytes(side, side, 8, maps=WITHOUT_FRICTION - DEVICE_WORDS)
     return holds(number, ratio, *MEMORY_RATIO, note=f"{side} x {side} cells, double precision")
 
 

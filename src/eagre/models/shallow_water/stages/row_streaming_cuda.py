@@ -289,16 +289,15 @@ def update_row(
     seed,
     p,
     dt,
-    moment,
-    next_moment,
+    moments,
 ):
     """Update interior row j and move one row north.
 
     walls : `Walls`; internal : `InternalWalls`; row, above : the row and the row to its north; south, north,
     next_north : corners around them; flux : flux through the south faces of the row; face : its north face; rise : its
-    rise in y; shore : whether the row is `uncovered`;
-    top_state, top_corners : data of the row above `above`. The data of one more row are prefetched. Returns all these
-    values for the next row, and the maximum rate.
+    rise in y; shore : whether the row is `uncovered`; top_state, top_corners : data of the row above `above`; moments :
+    those of the present and of the next state. The data of one more row are prefetched. Returns all these values for
+    the next row, and the maximum rate.
     """
     state_n = State(row.eta, row.hu, row.hv)
     if SECOND:
@@ -330,11 +329,11 @@ def update_row(
         )  # fmt: skip
     if TAKEN and not SECOND and store:
         u, v = row.over_h * row.hu, row.over_h * row.hv
-        take_up(maps, j, np.uint32(i - 2), row.eta, row.h, u, v, row.hu, row.hv, map_values, moment)
+        take_up(maps, j, np.uint32(i - 2), row.eta, row.h, u, v, row.hu, row.hv, map_values, moments[0])
     if TAKEN and SECOND and store:
         b, column = bed_between(south, north), np.uint32(i - 2)
-        first = with_map_state(maps, j, column, state_n, b, map_values, moment, p)
-        keep(maps, j, column, map_values, with_map_state(maps, j, column, state_np1, b, first, next_moment, p))
+        first = with_map_state(maps, j, column, state_n, b, map_values, moments[0], p)
+        keep(maps, j, column, map_values, with_map_state(maps, j, column, state_np1, b, first, moments[1], p))
     return top, prefetched, prefetched_corners, y, next_face, next_rise, shore_above, fastest
 
 
@@ -375,8 +374,9 @@ def stage_cuda(q, old, out, bed, manning, terms, maps, edges, faces, rates, acti
         if not open_gate(clock, phase):
             return
         dt, seed = real(clock[DT]), seed_of_stage(clock, SECOND, p)
-        forcing, moment = (terms, TERM_FACTORS(terms, 0)), moment_of(maps, clock[T])
-        next_moment = moment_of(maps, advanced_time(clock[T], clock[DT], clock[UNTIL]))
+        forcing = (terms, TERM_FACTORS(terms, 0))
+        next_time = advanced_time(clock[T], clock[DT], clock[UNTIL])
+        moments = moment_of(maps, clock[T]), moment_of(maps, next_time)
 
         zero = real(0.0)
         nothing = Row(zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero)
@@ -410,13 +410,13 @@ def stage_cuda(q, old, out, bed, manning, terms, maps, edges, faces, rates, acti
             top, state_5, corners_6, flux, face, rise, shore, rate = update_row(
                 q, old, out, bed, manning, forcing, maps, edges, walls, internal, j, min(np.uint32(j + 5), last), i,
                 row, above, top_state, south, north, next_north, top_corners,
-                flux, face, rise, shore, store, faced, seed, p, dt, moment, next_moment,
+                flux, face, rise, shore, store, faced, seed, p, dt, moments,
             )  # fmt: skip
             fastest = larger(fastest, rate)
             next_top, state_6, corners_7, flux, face, rise, shore, rate = update_row(
                 q, old, out, bed, manning, forcing, maps, edges, walls, internal, j + 1, min(np.uint32(j + 6), last), i,
                 above, top, state_5, north, next_north, top_corners, corners_6,
-                flux, face, rise, shore, store and more, faced and more, seed, p, dt, moment, next_moment,
+                flux, face, rise, shore, store and more, faced and more, seed, p, dt, moments,
             )  # fmt: skip
             fastest = larger(fastest, rate)
             row, above, top_state = top, next_top, state_6
