@@ -211,7 +211,8 @@ def block_sizes(run: Run, space: str, precision: str) -> Iterator[Line]:
             seconds = sorted(median(trial.seconds) for trial in results.outcome.trials if trial.seconds)
             spread = 100.0 * (seconds[-1] / seconds[0] - 1.0) if seconds else None
             number = run.number("slowest 1", f"{grid} more than the fastest")
-            yield compared(number, spread, f"steps with {len(seconds)} choices of {space}; best {results.outcome.best}")
+            best = results.outcome.best or "the present values"
+            yield compared(number, spread, f"steps with {len(seconds)} choices of {space}; best: {best}")
 
 
 COLUMNS, MARCH = "potential-waves.columns", "solver:multigrid.march"
