@@ -94,11 +94,10 @@ def of_wall(eta, j, i, wall):
 
 
 @cell
-def push(j, i, eta, phi, rates, motion, wall, lines):
-    """Add the contribution of a to the rates of eta and of the surface potential; motion : U and its rate, (2,)."""
-    speed = motion[0]
+def push(j, i, eta, phi, rates, speed, acceleration, wall, lines):
+    """Add the contribution of a to the rates of eta and of the surface potential."""
     a, a_n, a_z = of_wall(eta, j, i, wall)
-    lift, rate = speed * a_z, motion[1] * a
+    lift, rate = speed * a_z, acceleration * a
     if BENDS:
         slope = wall.n_x * along_x(eta, 0, j, i, lines.x, lines.periodic_x)
         slope += wall.n_y * along_y(eta, 0, j, i, lines.y, lines.periodic_y)
@@ -189,8 +188,6 @@ class Inlet:
         )  # fmt: skip
         switches = {"BENDS": not linear}
         self._push, self._set_off = (device.loop(entry, "double", switches) for entry in (push, set_off))
-        self._motion = device.zeros((2,), np.float64)
-        self._applied: dict[int, Callable[[], None]] = {}
 
     def add(self, time: float, dt: float, stage: int, rates: Any) -> None:
         """See `Forcing.add`."""
@@ -199,11 +196,8 @@ class Inlet:
     def apply(self, motion: tuple[float, float], rates: Any) -> None:
         """Add the contribution of a side with this velocity, m/s, and acceleration, m/s2, to the rates."""
         laplace, device = self._laplace, self._laplace.device
-        if id(rates) not in self._applied:  # bound launches keep their arrays, so that ids stay unique
-            known = laplace.eta, laplace.phi, rates, self._motion, self._wall, laplace.lines
-            self._applied[id(rates)] = device.repeated([device.over(self._push, laplace.shape, known)], 1)
-        device.fill(self._motion, np.array(motion))
-        self._applied[id(rates)]()
+        known = laplace.eta, laplace.phi, rates, *motion, self._wall, laplace.lines
+        device.run([device.over(self._push, laplace.shape, known)])
 
     def add_velocity(self, speed: float, velocity: Any) -> None:
         """Add grad a for a velocity U, m/s, at the surface to a device array, (3, ny, nx), m/s."""
