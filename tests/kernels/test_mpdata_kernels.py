@@ -26,6 +26,10 @@ OPTIONS = {  # of Mpdata, of the transcription
         {"gauge": False, "passes": 4},
     ),
     "third order": ({"third_order": True}, {"third": True, "fct": True}),
+    "third order, sign-preserving": (
+        {"third_order": True, "variant": "sign-preserving"},
+        {"third": True, "gauge": False, "fct": True},
+    ),
     "third order, three passes": (
         {"third_order": True, "variant": "sign-preserving", "passes": 3},
         {"third": True, "gauge": False, "fct": True, "passes": 3},
@@ -38,9 +42,10 @@ def difference(found, known):
     return np.abs(found - known).max()
 
 
-FUSED = ("gauge", "gauge, not limited", "sign-preserving")
+FUSED = ("gauge", "gauge, not limited", "sign-preserving", "third order", "third order, sign-preserving")
 WAYS = [(name, "reference") for name in OPTIONS] + [
-    (name, "fast") if name == "gauge" else pytest.param(name, "fast", marks=pytest.mark.slow) for name in FUSED
+    (name, "fast") if name in ("gauge", "third order") else pytest.param(name, "fast", marks=pytest.mark.slow)
+    for name in FUSED
 ]
 
 
@@ -71,33 +76,37 @@ def test_single_precision(name, kernels):
 
 
 @pytest.mark.nojit
-def test_a_small_step():
+@pytest.mark.parametrize("third", [False, True])
+def test_a_small_step(third):
     """Small, so that it runs as plain Python too."""
     x, v, h = rough((3, 2, 4), low=-1.0)
-    found = Mpdata(x.shape, SIDES["mixed"]).step(x, v, h)
-    assert difference(found, expected(x, v, h, SIDES["mixed"], fct=True)) < 2e-15
+    found = Mpdata(x.shape, SIDES["mixed"], third_order=third).step(x, v, h)
+    assert difference(found, expected(x, v, h, SIDES["mixed"], fct=True, third=third)) < 2e-15
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("third", [False, True])
 @pytest.mark.parametrize("shape", [(9, 40, 150), (60, 17, 20), (5, 1, 300), (130, 1, 3)])
-def test_tiles(shape):
+def test_tiles(shape, third):
     """More than one tile along each axis."""
     x, v, h = rough(shape, low=-1.0)
     for sides in SIDES.values():
-        fast, plain = (Mpdata(shape, sides, kernels=kernels).step(x, v, h) for kernels in ("fast", "reference"))
+        fast, plain = (
+            Mpdata(shape, sides, kernels=kernels, third_order=third).step(x, v, h) for kernels in ("fast", "reference")
+        )
         assert difference(fast, plain) < 2e-15
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("variable", [True, False])
-def test_loops_on_the_cpu_are_vectorised(variable):
+@pytest.mark.parametrize(("variable", "third"), [(True, False), (False, False), (True, True)])
+def test_loops_on_the_cpu_are_vectorised(variable, third):
     shape = (8, 8, 16)
     x, v, h = rough(shape, dtype=np.float32)
-    plan = plan_of(select("cpu"), "single", shape, SIDES["rings"], Options())
+    plan = plan_of(select("cpu"), "single", shape, SIDES["rings"], Options(third_order=third))
     [launch] = plan.launches(x, np.zeros_like(x), Advector(*v[::-1], h if variable else None))
     text = ir_of(launch)
-    assert vectors_of(text, "fmul") > 35
-    assert vectors_of(text, "fadd") > 35
+    assert vectors_of(text, "fmul") > (80 if third else 35)
+    assert vectors_of(text, "fadd") > (80 if third else 35)
     assert vectors_of(text, "fdiv") >= (8 if variable else 2)
     assert scattered_of(text) <= 4  # ghost points at either end of a row: two numbers of a table each, on some machines
     assert not re.findall(r"= f(?:add|sub|mul|div)[^\n]*double", text)

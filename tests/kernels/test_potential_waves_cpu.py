@@ -104,13 +104,14 @@ BASINS = [
 ]
 
 
-def basin(shape, periodic, order, precision, plain, linear=False, correction=None):
+def basin(shape, periodic, order, precision, plain, linear=False, correction=None, preconditioner="modes"):
     """A problem of which no part vanishes: rough in everything, off the mirrors."""
     rng = np.random.default_rng(1)
     h = 0.3 + 0.02 * rng.standard_normal(shape)
     problem = LaplaceProblem(
-        h, (0.11, 0.1), Vertical(10, order), periodic, DEVICE, precision, linear, plain, correction=correction
-    )
+        h, (0.11, 0.1), Vertical(10, order), periodic, DEVICE, precision, linear, plain, correction=correction,
+        preconditioner=preconditioner,
+    )  # fmt: skip
     DEVICE.fill(problem.fields, 0.02 * rng.standard_normal((2, *shape)))
     psi = rng.standard_normal(problem.psi.shape)
     psi[0] = 0.0
@@ -151,6 +152,15 @@ def test_the_stages_are_those_of_the_plain_cells(shape, periodic, order, precisi
 def test_single_corrections_are_those_of_the_plain_cells(shape, periodic):
     plain, fast = (stages(*basin(shape, periodic, 6, "double", kind, correction="single")) for kind in (True, False))
     assert max(map(difference, fast, plain)) < CLOSE["single"]
+
+
+@pytest.mark.parametrize(("precision", "correction"), [("double", None), ("double", "single"), ("single", None)])
+@pytest.mark.parametrize(("shape", "periodic"), BASINS)
+def test_lines_are_those_of_the_plain_cells(shape, periodic, precision, correction):
+    """With Psi below the bed as an unknown."""
+    options = {"correction": correction, "preconditioner": "lines"}
+    plain, fast = (stages(*basin(shape, periodic, 6, precision, kind, **options)) for kind in (True, False))
+    assert max(map(difference, fast, plain)) < CLOSE[correction or precision]
 
 
 @pytest.mark.parametrize("plain", [True, False])

@@ -4,11 +4,15 @@ A tile of columns and rows streams upwards. When plane p of the field is loaded,
 corrective fluxes follow for the faces at p - 1 and for plane p - 2, the limiter for p - 2, and plane p - 3 is complete.
 Intermediate values are stored in three frames of the scratch array: frame 0 of two planes before, 1, and 2 of this
 plane. The frames slide along the scratch array, so that strides are constant and loops vectorise
-(decision 0002); at its end two frames are copied to its beginning.
+(decision 0002); at its end the frames in use are copied to its beginning.
 
-Column c of a row of the scratch array is point i0 - 3 + c, and row r is row j0 - 3 + r. Loops start at column 1, the
-first of a cache line. Values that are read once, by their own point, are stored in two additional planes. Rows of the
-next plane are prefetched during the computation: copies to the scratch array spent half of the time waiting for memory.
+Column c of a row of the scratch array is point i0 - EDGE + c, and row r is row j0 - EDGE + r. Loops start at column 1,
+the first of a cache line. Values that are read once, by their own point, are stored in two additional planes. Rows of
+the next plane are prefetched: copies to the scratch array spent half of the time waiting for memory.
+
+Third-order terms at a face depend on the donor cell one plane above the two that the face separates. Corrective fluxes
+and everything after them are then computed one plane later, with EDGE = 4: planes p - 3 and p - 4 take the place of
+p - 2 and p - 3, and there is a fourth frame, of plane p, after the three frames of the correction.
 """
 
 from __future__ import annotations
@@ -27,7 +31,6 @@ from eagre.advection.scratch_cpu import (
     F3,
     FRAME,
     HIGH,
-    KEPT,
     LINE,
     LOW,
     NORTH,
@@ -51,6 +54,7 @@ from eagre.advection.scratch_cpu import (
     Z,
     load,
     prefetch_row,
+    slide,
 )  # fmt: skip
 from eagre.backend.compilation.cells import cell, entry, prange, real, switch
 from eagre.kernels.mpdata import (
@@ -62,6 +66,9 @@ from eagre.kernels.mpdata import (
     pseudo_velocity,
     ratio_of_four,
     share_of,
+    third_across,
+    third_along,
+    third_corners,
 )
 
 LIMITED = switch("LIMITED", True)
@@ -73,28 +80,30 @@ LIMITED = switch("LIMITED", True)
 @cell
 def flux_north(s, offset, full):
     """Compute the flux through the south faces of a row, for the first one of a plane."""
+    one, two = ONE + (EDGE - 3) * FRAME, TWO + (EDGE - 3) * FRAME
     for i in range(full):
         s[offset + i + (NORTH * PLANE + ROW + 1)] = donor_flux(
-            s[offset + i + ((ONE + X) * PLANE + 1)], s[offset + i + ((ONE + X) * PLANE + ROW + 1)],
-            s[offset + i + ((TWO + Y) * PLANE + ROW + 1)],
+            s[offset + i + ((one + X) * PLANE + 1)], s[offset + i + ((one + X) * PLANE + ROW + 1)],
+            s[offset + i + ((two + Y) * PLANE + ROW + 1)],
         )  # fmt: skip
 
 
 @cell
 def advect_row(s, t, offset, row, full):
     """Compute the donor cell: P of plane p - 1, and the maximum and minimum of it and the field."""
+    one, two = ONE + (EDGE - 3) * FRAME, TWO + (EDGE - 3) * FRAME
     for i in range(full):
         s[offset + i + (EAST * PLANE + ROW + 1)] = donor_flux(
-            s[offset + i + ((ONE + X) * PLANE + ROW)], s[offset + i + ((ONE + X) * PLANE + ROW + 1)],
-            s[offset + i + ((TWO + U) * PLANE + ROW + 1)],
+            s[offset + i + ((one + X) * PLANE + ROW)], s[offset + i + ((one + X) * PLANE + ROW + 1)],
+            s[offset + i + ((two + U) * PLANE + ROW + 1)],
         )  # fmt: skip
     for i in range(full):
-        x = s[offset + i + ((ONE + X) * PLANE + ROW + 1)]
+        x = s[offset + i + ((one + X) * PLANE + ROW + 1)]
         north = donor_flux(
-            x, s[offset + i + ((ONE + X) * PLANE + 2 * ROW + 1)], s[offset + i + ((TWO + Y) * PLANE + 2 * ROW + 1)]
+            x, s[offset + i + ((one + X) * PLANE + 2 * ROW + 1)], s[offset + i + ((two + Y) * PLANE + 2 * ROW + 1)]
         )
         top = donor_flux(
-            x, s[offset + i + ((TWO + X) * PLANE + ROW + 1)], s[offset + i + ((TWO + W) * PLANE + ROW + 1)]
+            x, s[offset + i + ((two + X) * PLANE + ROW + 1)], s[offset + i + ((two + W) * PLANE + ROW + 1)]
         )
         net = s[offset + i + (EAST * PLANE + ROW + 2)] - s[offset + i + (EAST * PLANE + ROW + 1)]
         net += north - s[offset + i + (NORTH * PLANE + ROW + 1)]
@@ -102,12 +111,12 @@ def advect_row(s, t, offset, row, full):
         s[offset + i + (NORTH * PLANE + 2 * ROW + 1)] = north
         t[row + i + (F3 * PLANE + ROW + 1)] = top
         if VARIABLE_H:
-            net /= s[offset + i + ((TWO + H) * PLANE + ROW + 1)]
+            net /= s[offset + i + ((two + H) * PLANE + ROW + 1)]
         updated = x - net
-        s[offset + i + ((TWO + P) * PLANE + ROW + 1)] = updated
+        s[offset + i + ((two + P) * PLANE + ROW + 1)] = updated
         if LIMITED:
-            s[offset + i + ((TWO + HIGH) * PLANE + ROW + 1)] = max(x, updated)
-            s[offset + i + ((TWO + LOW) * PLANE + ROW + 1)] = min(x, updated)
+            s[offset + i + ((two + HIGH) * PLANE + ROW + 1)] = max(x, updated)
+            s[offset + i + ((two + LOW) * PLANE + ROW + 1)] = min(x, updated)
 
 
 # -- corrective fluxes ----------------------------------------------------------------------------
@@ -138,20 +147,36 @@ def over_mean(s, n, m):
 
 
 @cell
+def third_order(s, here, u, over_r, sums, strides):
+    """Return the third-order terms at the face before point `here` of P; strides : of its axis and of two others."""
+    (b, m, n), (s_m, s_n) = strides, sums
+    v = third_along(u, over_r, size(s, here + b), size(s, here), size(s, here - b), size(s, here - 2 * b))
+    v += third_across(
+        u, over_r, s_m, size(s, here + m), size(s, here + m - b), size(s, here - m), size(s, here - m - b)
+    )
+    v += third_across(
+        u, over_r, s_n, size(s, here + n), size(s, here + n - b), size(s, here - n), size(s, here - n - b)
+    )
+    same = two(s, here + m + n, here + m + n - b) + two(s, here - m - n, here - m - n - b)
+    opposite = two(s, here + m - n, here + m - n - b) + two(s, here - m + n, here - m + n - b)
+    return v + third_corners(u, over_r, s_m, s_n, same, opposite)
+
+
+@cell
 def flux_up(s, n, passable):
     """Return the corrective flux between planes p - 2 and p - 1; n : one column before, one row below."""
     here, p1, p2 = n + (ROW + 1), n + ((ONE + P) * PLANE), n + ((TWO + P) * PLANE)
     u1, u2 = n + ((ONE + U) * PLANE + ROW + 1), n + ((TWO + U) * PLANE + ROW + 1)
     y1, y2 = n + ((ONE + Y) * PLANE + 1), n + ((TWO + Y) * PLANE + 1)
+    w, over_r = s[here + (ONE + W) * PLANE], over_mean(s, here + (ONE + H) * PLANE, here + (TWO + H) * PLANE)
+    s_m, s_n = four(s, u1, u1 + 1, u2, u2 + 1), four(s, y1 + ROW, y1 + 2 * ROW, y2 + ROW, y2 + 2 * ROW)
     v = pseudo_velocity(
-        s[here + (ONE + W) * PLANE],
-        over_mean(s, here + (ONE + H) * PLANE, here + (TWO + H) * PLANE),
-        size(s, p1 + (ROW + 1)), size(s, p2 + (ROW + 1)),
-        four(s, u1, u1 + 1, u2, u2 + 1),
-        ratio_of_four(two(s, p1 + (ROW + 2), p2 + (ROW + 2)), two(s, p1 + ROW, p2 + ROW)),
-        four(s, y1 + ROW, y1 + 2 * ROW, y2 + ROW, y2 + 2 * ROW),
-        ratio_of_four(two(s, p1 + (2 * ROW + 1), p2 + (2 * ROW + 1)), two(s, p1 + 1, p2 + 1)),
+        w, over_r, size(s, p1 + (ROW + 1)), size(s, p2 + (ROW + 1)),
+        s_m, ratio_of_four(two(s, p1 + (ROW + 2), p2 + (ROW + 2)), two(s, p1 + ROW, p2 + ROW)),
+        s_n, ratio_of_four(two(s, p1 + (2 * ROW + 1), p2 + (2 * ROW + 1)), two(s, p1 + 1, p2 + 1)),
     )  # fmt: skip
+    if EDGE > 3:
+        v += third_order(s, p2 + (ROW + 1), w, over_r, (s_m, s_n), (FRAME * PLANE, 1, ROW))
     return corrective_flux(s[p1 + (ROW + 1)], s[p2 + (ROW + 1)], passable * v)
 
 
@@ -161,15 +186,16 @@ def flux_east(s, n):
     p0, p1, p2 = n + (P * PLANE + ROW), n + ((ONE + P) * PLANE), n + ((TWO + P) * PLANE + ROW)
     w0, w1 = n + (W * PLANE + ROW), n + ((ONE + W) * PLANE + ROW)
     y1, h1 = n + ((ONE + Y) * PLANE), n + ((ONE + H) * PLANE + ROW)
+    u, over_r = s[n + ((ONE + U) * PLANE + ROW + 1)], over_mean(s, h1, h1 + 1)
+    s_m = four(s, y1 + ROW, y1 + (ROW + 1), y1 + 2 * ROW, y1 + (2 * ROW + 1))
+    s_n = four(s, w0, w0 + 1, w1, w1 + 1)
     v = pseudo_velocity(
-        s[n + ((ONE + U) * PLANE + ROW + 1)],
-        over_mean(s, h1, h1 + 1),
-        size(s, p1 + ROW), size(s, p1 + (ROW + 1)),
-        four(s, y1 + ROW, y1 + (ROW + 1), y1 + 2 * ROW, y1 + (2 * ROW + 1)),
-        ratio_of_four(two(s, p1 + 2 * ROW, p1 + (2 * ROW + 1)), two(s, p1, p1 + 1)),
-        four(s, w0, w0 + 1, w1, w1 + 1),
-        ratio_of_four(two(s, p2, p2 + 1), two(s, p0, p0 + 1)),
+        u, over_r, size(s, p1 + ROW), size(s, p1 + (ROW + 1)),
+        s_m, ratio_of_four(two(s, p1 + 2 * ROW, p1 + (2 * ROW + 1)), two(s, p1, p1 + 1)),
+        s_n, ratio_of_four(two(s, p2, p2 + 1), two(s, p0, p0 + 1)),
     )  # fmt: skip
+    if EDGE > 3:
+        v += third_order(s, p1 + (ROW + 1), u, over_r, (s_m, s_n), (1, ROW, FRAME * PLANE))
     return corrective_flux(s[p1 + ROW], s[p1 + (ROW + 1)], v)
 
 
@@ -179,15 +205,15 @@ def flux_south(s, n):
     p0, p1, p2 = n + (P * PLANE + 1), n + ((ONE + P) * PLANE), n + ((TWO + P) * PLANE + 1)
     w0, w1 = n + (W * PLANE + 1), n + ((ONE + W) * PLANE + 1)
     u1, h1 = n + ((ONE + U) * PLANE + 1), n + ((ONE + H) * PLANE + 1)
+    y, over_r = s[n + ((ONE + Y) * PLANE + ROW + 1)], over_mean(s, h1, h1 + ROW)
+    s_m, s_n = four(s, u1, u1 + 1, u1 + ROW, u1 + (ROW + 1)), four(s, w0, w0 + ROW, w1, w1 + ROW)
     v = pseudo_velocity(
-        s[n + ((ONE + Y) * PLANE + ROW + 1)],
-        over_mean(s, h1, h1 + ROW),
-        size(s, p1 + 1), size(s, p1 + (ROW + 1)),
-        four(s, u1, u1 + 1, u1 + ROW, u1 + (ROW + 1)),
-        ratio_of_four(two(s, p1 + 2, p1 + (ROW + 2)), two(s, p1, p1 + ROW)),
-        four(s, w0, w0 + ROW, w1, w1 + ROW),
-        ratio_of_four(two(s, p2, p2 + ROW), two(s, p0, p0 + ROW)),
+        y, over_r, size(s, p1 + 1), size(s, p1 + (ROW + 1)),
+        s_m, ratio_of_four(two(s, p1 + 2, p1 + (ROW + 2)), two(s, p1, p1 + ROW)),
+        s_n, ratio_of_four(two(s, p2, p2 + ROW), two(s, p0, p0 + ROW)),
     )  # fmt: skip
+    if EDGE > 3:
+        v += third_order(s, p1 + (ROW + 1), y, over_r, (s_m, s_n), (ROW, 1, FRAME * PLANE))
     return corrective_flux(s[p1 + 1], s[p1 + (ROW + 1)], v)
 
 
@@ -306,7 +332,7 @@ def first_pass(s, t, b, p, arrays, extent):
     """Compute the donor cell in plane p - 1."""
     edge = 1 if ROW > 0 else 0
     flux_north(s, np.uint32(b), extent.full)
-    for r in range(extent.rows + 4 * edge):
+    for r in range(extent.rows + 2 * (EDGE - 1) * edge):
         prefetch_row(arrays[0], p + 1, r, extent)
         prefetch_row(arrays[1], p + 1, r, extent)
         advect_row(s, t, np.uint32(b + r * STRIDE), np.uint32(LINE - 1 + r * STRIDE), extent.full)
@@ -315,24 +341,25 @@ def first_pass(s, t, b, p, arrays, extent):
 @cell
 def correction(s, b, p, arrays, sides, extent):
     """Compute corrective fluxes, and the fractions of them that points allow."""
-    edge, passable = 1 if ROW > 0 else 0, sides.numbers[AXIS_Z, PASSABLE, 0, p - 1 + EDGE]
+    edge, passable = 1 if ROW > 0 else 0, sides.numbers[AXIS_Z, PASSABLE, 0, p + 2]
+    first, end = (EDGE - 2) * edge, extent.rows + EDGE * edge
     west = sides.numbers[AXIS_X, PASSABLE, 0, extent.i0 + EDGE]
     east = sides.numbers[AXIS_X, PASSABLE, 0, extent.i0 + extent.columns + EDGE]
-    for r in range(edge, extent.rows + 3 * edge):
+    for r in range(first, end):
         offset = np.uint32(b + r * STRIDE)
         prefetch_row(arrays[2], p, r, extent)
         prefetch_row(arrays[3], p, r, extent)
         fluxes_row(s, offset, extent.full, passable)
         s[offset + np.uint32(A1 * PLANE + ROW + EDGE)] *= west
         s[offset + np.uint32(A1 * PLANE + ROW + EDGE + extent.columns)] *= east
-    for r in range(edge, extent.rows + 4 * edge):
+    for r in range(first, end + edge):
         offset = np.uint32(b + r * STRIDE)
         if edge == 1 and sides.numbers[AXIS_Y, PASSABLE, 0, extent.j0 + r + 1] > real(0.0):
             south_row(s, offset, extent.full)
         else:
             clear_row(s, offset, extent.full)
     if LIMITED:
-        for r in range(edge, extent.rows + 3 * edge):
+        for r in range(first, end):
             if VARIABLE_H:
                 prefetch_row(arrays[4], p, r, extent)
             shares_row(s, np.uint32(b + r * STRIDE), extent.full)
@@ -340,22 +367,12 @@ def correction(s, b, p, arrays, sides, extent):
 
 @cell
 def second_pass(s, t, b, out, k, extent):
-    """Complete plane k = p - 3, whose values are arbitrary before the first plane of a tile."""
-    edge = 2 if ROW > 0 else 0
+    """Complete plane k = p - EDGE, whose values are arbitrary before the first plane of a tile."""
+    edge = EDGE - 1 if ROW > 0 else 0
     limit_south(s, np.uint32(b + edge * STRIDE), extent.full)
     for r in range(extent.rows):
         offset, row = np.uint32(b + (r + edge) * STRIDE), np.uint32(LINE - 1 + r * STRIDE)
         correct_row(s, t, offset, row, out, np.uint32(k), np.uint32(extent.j0 + r), extent)
-
-
-@cell
-def slide(s):
-    """Copy the last two frames to the beginning of the scratch array."""
-    z = np.uint32(LINE - 1)
-    for i in range(KEPT * PLANE):
-        s[z + i + (W * PLANE)] = s[z + i + ((SLIDE * FRAME + W) * PLANE)]
-    for i in range(FRAME * PLANE):
-        s[z + i + (FRAME * PLANE)] = s[z + i + ((SLIDE + 1) * FRAME * PLANE)]
 
 
 @cell
@@ -364,9 +381,9 @@ def stream_planes(s, t, arrays, out, sides, extent, k0, k1):
     frame = 0
     for p in range(k0 - EDGE, k1 + EDGE):
         b = LINE - 1 + frame * (FRAME * PLANE)
-        load(s, b, p, arrays, sides, extent)
+        load(s, b + (EDGE - 3) * (FRAME * PLANE), p, arrays, sides, extent)
         first_pass(s, t, b, p, arrays, extent)
-        if p >= k0:
+        if p >= k0 + EDGE - 3:
             correction(s, b, p, arrays, sides, extent)
             second_pass(s, t, b, out, max(p - EDGE, k0), extent)
         frame += 1
@@ -391,6 +408,6 @@ def step_cpu(x, out, v, h, sides, scratch, extra, counts):
             tk, tj, ti = n // tiles_y, n - n // tiles_y * tiles_y, tile - n * tiles_x
             i0, i1 = ti * nx // tiles_x, (ti + 1) * nx // tiles_x
             j0, j1 = tj * ny // tiles_y, (tj + 1) * ny // tiles_y
-            full = (i1 - i0 + 4 + LINE) // LINE * LINE
+            full = (i1 - i0 + 2 * EDGE - 2 + LINE) // LINE * LINE
             extent = TileExtent(i0, j0, i1 - i0, j1 - j0, full)
             stream_planes(s, t, arrays, out, sides, extent, tk * nz // tiles_z, (tk + 1) * nz // tiles_z)

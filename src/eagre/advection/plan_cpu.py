@@ -13,7 +13,7 @@ from eagre.advection.plan import DIVISION_FLOOR, NOWHERE, Advector, Options, Sta
 from eagre.backend.compilation.cells import Cell
 from eagre.backend.device import CpuDevice, Device, Launch, Work
 
-COLUMNS = 139  # maximum columns per tile
+COLUMNS = 145  # maximum columns per tile, including ghost points
 ROWS = {"single": 24, "double": 16}
 PLANES = 24  # minimum planes per tile when the grid is split for more threads
 LINE = {"single": 16, "double": 8}  # values per cache line
@@ -21,7 +21,7 @@ LINE = {"single": 16, "double": 8}  # values per cache line
 
 def serves(device: Device, options: Options) -> bool:
     """Return whether the fused step supports these options."""
-    return isinstance(device, CpuDevice) and options.passes == 2 and not options.third_order
+    return isinstance(device, CpuDevice) and options.passes == 2
 
 
 class FusedPlan(StagedPlan):
@@ -37,7 +37,7 @@ class FusedPlan(StagedPlan):
     def _tiles(self) -> tuple[int, int, int]:
         """Return the tiles along z, y and x: maximum for the scratch array, and four per thread if possible."""
         nz, ny, nx = self.shape
-        across = -(-ny // ROWS[self.precision]), -(-nx // COLUMNS)
+        across = -(-ny // ROWS[self.precision]), -(-nx // (COLUMNS - 2 * self.depth))
         splits = -(-4 * self.device.threads // (across[0] * across[1])) if self.device.threads > 1 else 1
         return max(1, min(splits, nz // PLANES)), *across
 
@@ -45,14 +45,14 @@ class FusedPlan(StagedPlan):
     def _sizes(self) -> dict[str, int]:
         """Return STRIDE, ROW and PLANE of the scratch array; one program serves all grids."""
         line = LINE[self.precision]
-        stride = -(-(COLUMNS + 5) // line) * line + line
+        stride = -(-(COLUMNS - 1) // line) * line + line
         if self.shape[1] == 1:
             return {"STRIDE": stride, "ROW": 0, "PLANE": stride}
-        return {"STRIDE": stride, "ROW": stride, "PLANE": stride * (ROWS[self.precision] + 6)}
+        return {"STRIDE": stride, "ROW": stride, "PLANE": stride * (ROWS[self.precision] + 2 * self.depth)}
 
     @cached_property
     def _scratch(self) -> Any:
-        frames = scratch_cpu.SLIDE.default + 2
+        frames = scratch_cpu.SLIDE.default + self.depth - 1
         return self._lines(frames * scratch_cpu.FRAME)
 
     @cached_property
@@ -72,7 +72,8 @@ class FusedPlan(StagedPlan):
         key = (entry, variable)
         if key not in self._programs:
             switches = {"GAUGE": self.options.gauge, "LIMITED": self.options.nonoscillatory, "VARIABLE_H": variable}
-            switches |= {"MIN_DIVISOR": DIVISION_FLOOR[self.precision], "LINE": LINE[self.precision], **self._sizes}
+            switches |= {"MIN_DIVISOR": DIVISION_FLOOR[self.precision], "LINE": LINE[self.precision]}
+            switches |= {"EDGE": self.depth, **self._sizes}
             self._programs[key] = self.device.program(entry, self.precision, switches)
         return self._programs[key]
 

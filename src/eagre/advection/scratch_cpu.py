@@ -15,7 +15,7 @@ SLIDE = switch("SLIDE", 2)  # number of frame positions in the scratch array
 VARIABLE_H = switch("VARIABLE_H", True)
 LINE = switch("LINE", 8)  # values per cache line: maximum of a vector
 
-EDGE = 3  # ghost points
+EDGE = switch("EDGE", 3)  # ghost points; 4 with third-order terms
 FIELDS = 11
 FRAME = FIELDS  # planes
 # Planes of frame 2, which came with plane p: of the point p, of p - 1 from P on, of p - 2 from UP on.
@@ -100,6 +100,16 @@ def load(s, b, p, arrays, sides, extent):
     for n in range(5 if VARIABLE_H else 4):
         below = 0 if n < 2 else 1
         load_plane(s, b + (TWO + planes[n]) * PLANE, arrays[n], p - below, kinds[n], sides, extent)
+
+
+@cell
+def slide(s):
+    """Copy the last frames to the beginning of the scratch array."""
+    z = np.uint32(LINE - 1)
+    for i in range(KEPT * PLANE):
+        s[z + i + (W * PLANE)] = s[z + i + ((SLIDE * FRAME + W) * PLANE)]
+    for i in range((EDGE - 2) * FRAME * PLANE):
+        s[z + i + (FRAME * PLANE)] = s[z + i + ((SLIDE + 1) * FRAME * PLANE)]
 
 
 @cell

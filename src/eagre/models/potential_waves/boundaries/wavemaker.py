@@ -47,6 +47,7 @@ from eagre.models.potential_waves.surface.reference_kernels import along_x, alon
 
 HEIGHT = 4.0  # of the column in which a is defined, depths
 TERMS = 40
+NEGLIGIBLE = 1e-16  # ratio of a term to the first one from which terms are omitted
 MAX_BED_FLOW = 1e-3  # maximum flow through a bed that is not flat, relative to U
 BENDS = switch("BENDS", True)  # otherwise linear waves, evaluated at z = 0
 
@@ -54,10 +55,10 @@ Signal = Callable[[float], float]
 
 
 class Wall(NamedTuple):
-    """Geometry of the side: distances, (nx,) and (ny,), m, one of them 0; inward normal; depth, m; coefficients f_n."""
+    """Geometry of the side: factors exp(-k_1 s), (nx,) and (ny,), one of them 1; inward normal; depth, m; f_n."""
 
-    along_x: Any
-    along_y: Any
+    decay_x: Any
+    decay_y: Any
     n_x: float
     n_y: float
     depth: float
@@ -69,16 +70,22 @@ class Wall(NamedTuple):
 
 @cell
 def of_wall(eta, j, i, wall):
-    """Return a for U = 1, m, and its derivatives along the normal and z, at the surface."""
+    """Return a for U = 1, m, and its derivatives along the normal and z, at the surface.
+
+    Terms that decayed to less than the rounding error of the first term are omitted.
+    """
     wide = math.pi / (real(HEIGHT) * wall.depth)
     zeta = wall.depth
     if BENDS:
         zeta += eta[0, j, i]
-    size = math.exp(-wide * (wall.along_x[i] + wall.along_y[j]))
+    size, left = wall.decay_x[i] * wall.decay_y[j], real(1.0)
     c, s = size * math.cos(wide * zeta), size * math.sin(wide * zeta)
     c_2, s_2 = c * c - s * s, real(2.0) * c * s
     a, a_n, a_z = real(0.0), real(0.0), real(0.0)
     for m in range(wall.f.shape[0]):
+        if left < real(NEGLIGIBLE):
+            break
+        left *= size * size
         a -= wall.f[m] / ((real(2.0) * m + real(1.0)) * wide) * c
         a_n += wall.f[m] * c
         a_z += wall.f[m] * s
@@ -87,26 +94,18 @@ def of_wall(eta, j, i, wall):
 
 
 @cell
-def lift(j, i, eta, rates, speed, wall, lines):
-    """Add the contribution of a to the rate of eta."""
-    _, a_n, a_z = of_wall(eta, j, i, wall)
-    rate = speed * a_z
+def push(j, i, eta, phi, rates, speed, acceleration, wall, lines):
+    """Add the contribution of a to the rates of eta and of the surface potential."""
+    a, a_n, a_z = of_wall(eta, j, i, wall)
+    lift, rate = speed * a_z, acceleration * a
     if BENDS:
         slope = wall.n_x * along_x(eta, 0, j, i, lines.x, lines.periodic_x)
         slope += wall.n_y * along_y(eta, 0, j, i, lines.y, lines.periodic_y)
-        rate -= speed * a_n * slope
-    rates[0, j, i] += rate
-
-
-@cell
-def push(j, i, eta, phi, rates, speed, acceleration, wall, lines):
-    """Add the contribution of a to the rate of the surface potential."""
-    a, a_n, a_z = of_wall(eta, j, i, wall)
-    rate = acceleration * a
-    if BENDS:
+        lift -= speed * a_n * slope
         along = wall.n_x * along_x(phi, 0, j, i, lines.x, lines.periodic_x)
         along += wall.n_y * along_y(phi, 0, j, i, lines.y, lines.periodic_y)
         rate += speed * a_n * along + real(0.5) * speed * speed * (a_n * a_n + a_z * a_z)
+    rates[0, j, i] += lift
     rates[1, j, i] -= rate
 
 
@@ -182,12 +181,13 @@ class Inlet:
         self._edge, self._edge_weights = _edge(laplace.shape, side, laplace.periodic[int(not in_x)])
         self._linear, self._depth, self._f = linear, depth, profile_coefficients()
         self._origin = float((x if in_x else y)[-1 if last else 0]), int(not in_x), sign
+        decay = np.exp(-math.pi * away / (HEIGHT * depth))
         self._wall = Wall(
-            device.array(away if in_x else np.zeros(x.size)), device.field(np.zeros(y.size) if in_x else away, axis=-1),
+            device.array(decay if in_x else np.ones(x.size)), device.field(np.ones(y.size) if in_x else decay, axis=-1),
             sign if in_x else 0.0, 0.0 if in_x else sign, depth, device.array(self._f),
         )  # fmt: skip
         switches = {"BENDS": not linear}
-        self._loops = [device.loop(entry, "double", switches) for entry in (lift, push, set_off)]
+        self._push, self._set_off = (device.loop(entry, "double", switches) for entry in (push, set_off))
 
     def add(self, time: float, dt: float, stage: int, rates: Any) -> None:
         """See `Forcing.add`."""
@@ -196,17 +196,14 @@ class Inlet:
     def apply(self, motion: tuple[float, float], rates: Any) -> None:
         """Add the contribution of a side with this velocity, m/s, and acceleration, m/s2, to the rates."""
         laplace, device = self._laplace, self._laplace.device
-        speed, acceleration = motion
-        known = laplace.eta, rates, speed, self._wall, laplace.lines
-        device.run([device.over(self._loops[0], laplace.shape, known)])
-        known = laplace.eta, laplace.phi, rates, speed, acceleration, self._wall, laplace.lines
-        device.run([device.over(self._loops[1], laplace.shape, known)])
+        known = laplace.eta, laplace.phi, rates, *motion, self._wall, laplace.lines
+        device.run([device.over(self._push, laplace.shape, known)])
 
     def add_velocity(self, speed: float, velocity: Any) -> None:
         """Add grad a for a velocity U, m/s, at the surface to a device array, (3, ny, nx), m/s."""
         laplace, device = self._laplace, self._laplace.device
         known = laplace.eta, velocity, speed, self._wall
-        device.run([device.over(self._loops[2], laplace.shape, known)])
+        device.run([device.over(self._set_off, laplace.shape, known)])
 
     def potential(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return a for U = 1 m/s and its derivatives at points, m.

@@ -78,9 +78,9 @@ class LaplacePart:
         self._fast, self._missing = None, None
         if preconditioner == "lines":
             self._missing, self._lowest = self.zeros(1), self.real(vertical.sigma[vertical.nz - 2])
-        if device.target == "cpu" and not plain and self._missing is None:
-            kinds = precision, multigrid.precision
-            self._fast = CpuColumns(device, kinds, vertical, modes, self.shape, spacing, periodic, linear)
+        if device.target == "cpu" and not plain:
+            kinds, ghosts = (precision, multigrid.precision), preconditioner == "lines"
+            self._fast = CpuColumns(device, kinds, vertical, modes, self.shape, spacing, periodic, linear, ghosts)
         elif device.kind == "cuda" and not plain:
             kinds = precision, multigrid.precision
             known = (vertical, modes, self.shape, spacing, periodic, interior)

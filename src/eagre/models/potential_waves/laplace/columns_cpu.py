@@ -23,6 +23,7 @@ from eagre.models.potential_waves.surface.reference_kernels import BOTTOM, D_X, 
 
 HALF = switch("HALF", 3)  # half the order
 STRIDE = switch("STRIDE", 88)  # numbers of a row of the scratch
+GHOSTS = switch("GHOSTS", False)  # whether Psi below the bed is an unknown; `missing` is then the residual at the bed
 MARGIN = 8  # before the first point of a row: a vector, more than half of any order
 GROUP = 4  # rows that are multiplied by a matrix at a time
 
@@ -243,11 +244,21 @@ def set_residual(m, windows, full, a, to):
         a[to + i + MARGIN] = -(total + real(2.0) * (g - s * h))
 
 
+@cell
+def add_missing(missing, j, x0, n, lowest, a, to):
+    """Add the residual of the bed condition, times 2 / (lowest d^2), to the bed layer in the row at offset `to`."""
+    z = np.uint32(0)
+    for i in range(n):
+        over_d = a[z + i + (OVER_D * STRIDE + MARGIN)]
+        a[to + i + MARGIN] += real(2.0) / lowest * over_d * over_d * missing[0, j, x0 + i]
+
+
 @entry
-def residual_cpu(psi, geometry, sources, f, transform, along, windows, scratch, width):
+def residual_cpu(psi, geometry, sources, missing, f, transform, along, windows, scratch, width):
     """Modes of the residual of psi, into f.
 
-    psi : (nz + 1, ny, nx) with its ghosts; f : (nz - 1, ny, nx); transform : (nz - 1, columns in whole groups);
+    psi : (nz + 1, ny, nx) with its ghosts; missing : (1, ny, nx) if Psi below the bed is an unknown;
+    f : (nz - 1, ny, nx); transform : (nz - 1, columns in whole groups);
     scratch : (chunks, numbers), 0 at first; width : points of a row segment.
     """
     layers, ny, nx = f.shape
@@ -264,6 +275,8 @@ def residual_cpu(psi, geometry, sources, f, transform, along, windows, scratch, 
                 set_layer(psi, m, j, x0, n, full, along, a)
             for m in range(1, layers + 1):
                 set_residual(m, windows, full, a, np.uint32((rows + m - 1) * STRIDE))
+            if GHOSTS:
+                add_missing(missing, j, x0, n, windows.sigma[layers - 1], a, np.uint32((rows + layers - 1) * STRIDE))
             for k in range(layers):
                 multiply(a, rows, transform.shape[1] // GROUP, transform, k, full)
                 for i in range(n):
@@ -274,8 +287,11 @@ def residual_cpu(psi, geometry, sources, f, transform, along, windows, scratch, 
 
 
 @cell
-def set_ghost_row(psi, geometry, sources, j, x0, n, along, weights, a):
-    """Set Psi of the layer below the bed, of a row segment; weights : of d/dsigma at the bed, (nz + 1,)."""
+def set_ghost_row(psi, geometry, sources, missing, j, x0, n, along, weights, only_missing, a):
+    """Set Psi of the layer below the bed, of a row segment; weights : of d/dsigma at the bed, (nz + 1,).
+
+    only_missing : set the residual of the bed condition instead
+    """
     z, bottom = np.uint32(0), psi.shape[0] - 2
     row = np.uint32((LAYERS + ROWS) * STRIDE)
     load_row(psi, bottom, j, x0, n, along.periodic_x, a, row)
@@ -293,9 +309,14 @@ def set_ghost_row(psi, geometry, sources, j, x0, n, along, weights, a):
         w = weights[m]
         for i in range(n):
             a[z + i + (SUM * STRIDE + MARGIN)] -= w * psi[m, j, x0 + i]
-    over = real(1.0) / weights[bottom + 1]
-    for i in range(n):
-        psi[bottom + 1, j, x0 + i] = over * a[z + i + (SUM * STRIDE + MARGIN)]
+    if only_missing:
+        w = weights[bottom + 1]
+        for i in range(n):
+            missing[0, j, x0 + i] = a[z + i + (SUM * STRIDE + MARGIN)] - w * psi[bottom + 1, j, x0 + i]
+    else:
+        over = real(1.0) / weights[bottom + 1]
+        for i in range(n):
+            psi[bottom + 1, j, x0 + i] = over * a[z + i + (SUM * STRIDE + MARGIN)]
 
 
 @cell
@@ -313,8 +334,8 @@ def set_velocity_row(psi, geometry, j, x0, n, weights, w, a):
 
 
 @entry
-def ends_cpu(psi, geometry, sources, w, along, bottom, surface, with_w, scratch, width):
-    """Set the layer below the bed, and w~ if `with_w`; see `residual_cpu`."""
+def ends_cpu(psi, geometry, sources, missing, w, along, bottom, surface, with_w, scratch, width):
+    """Set the layer below the bed or `missing`; or the layer and w~ if `with_w`; see `residual_cpu`."""
     ny, nx = psi.shape[1], psi.shape[2]
     tiles, chunks = (nx + width - 1) // width, scratch.shape[0]
     for chunk in prange(chunks):
@@ -323,14 +344,25 @@ def ends_cpu(psi, geometry, sources, w, along, bottom, surface, with_w, scratch,
             j = item // tiles
             x0 = np.uint32((item - j * tiles) * width)
             n = min(width, nx - np.int64(x0))
-            set_ghost_row(psi, geometry, sources, j, x0, n, along, bottom, a)
+            set_ghost_row(psi, geometry, sources, missing, j, x0, n, along, bottom, GHOSTS and not with_w, a)
             if with_w:
                 set_velocity_row(psi, geometry, j, x0, n, surface, w, a)
 
 
+@cell
+def correct_ghosts(psi, missing, j, x0, n, factor, a):
+    """Correct Psi of the ghost layer: mirror the correction in row SUM, subtract `factor` times the bed residual."""
+    z, ghost = np.uint32(0), psi.shape[0] - 1
+    for i in range(n):
+        psi[ghost, j, x0 + i] += a[z + i + (SUM * STRIDE + MARGIN)] - factor * missing[0, j, x0 + i]
+
+
 @entry
-def correct_cpu(u, psi, partials, transform, relaxation, scratch, width):
-    """Add the corrections of the modes u, and sum their squares; partials : (ny * segments per row,)."""
+def correct_cpu(u, psi, missing, partials, transform, relaxation, lowest, scratch, width):
+    """Add the corrections of the modes u, and sum their squares; partials : (ny * segments per row,).
+
+    missing : see `residual_cpu`; lowest : sigma of the layer above the bed.
+    """
     layers, ny, nx = u.shape
     tiles, chunks, rows = (nx + width - 1) // width, scratch.shape[0], LAYERS + ROWS * psi.shape[0]
     for chunk in prange(chunks):
@@ -350,6 +382,8 @@ def correct_cpu(u, psi, partials, transform, relaxation, scratch, width):
                 multiply(a, rows, transform.shape[1] // GROUP, transform, k, full)
                 for i in range(n):
                     psi[k + 1, j, x0 + i] += a[z + i + (SUM * STRIDE + MARGIN)]
+                if GHOSTS and k == layers - 2:
+                    correct_ghosts(psi, missing, j, x0, n, real(2.0) * relaxation * lowest, a)
                 for i in range(full):
                     change = a[z + i + (SUM * STRIDE + MARGIN)]
                     a[z + i + (CHANGE * STRIDE + MARGIN)] += change * change

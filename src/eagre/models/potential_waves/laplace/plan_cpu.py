@@ -44,6 +44,8 @@ class CpuColumns:
     periodic : (y, x)
     linear : bool
         Whether the equations are linearised.
+    ghosts : bool
+        Whether Psi below the bottom is an unknown: of lines along sigma.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class CpuColumns:
         spacing: tuple[float, float],
         periodic: tuple[bool, bool],
         linear: bool,
+        ghosts: bool,
     ) -> None:
         precision, correction = precisions
         self._real, self._short = map(check_precision, precisions)
@@ -75,11 +78,13 @@ class CpuColumns:
             weights_of(vertical.order, shape, spacing, periodic, real) for real in (self._real, np.float64)
         )
         self._windows = self._layers(vertical)
+        self._missing = device.zeros((1, *shape) if ghosts else (1, 1, 1), self._real)
+        self._lowest = self._short(vertical.sigma[vertical.nz - 2])
         self._bottom, self._surface = (self._array(vertical.first[k]) for k in (vertical.nz - 1, 0))
         whole = (0, 0), (0, groups - layers)
         self._to_modes = self._array(np.pad(modes.to_modes, whole))
         self._to_layers = np.pad(modes.to_layers, whole).astype(self._short)
-        switches = {"HALF": vertical.order // 2, "STRIDE": stride}
+        switches = {"HALF": vertical.order // 2, "STRIDE": stride, "GHOSTS": ghosts}
         kinds = {"residual_cpu": precision, "ends_cpu": precision, "correct_cpu": correction}
         self._programs = {name: device.program(getattr(cpu, name), kind, switches) for name, kind in kinds.items()}
         switches["NONLINEAR"] = not linear
@@ -114,21 +119,21 @@ class CpuColumns:
 
     def defect(self, psi: Any, geometry: Any, sources: Any, w: Any, f: Any, control: Any) -> list[Launch]:
         """Return launches that write the modes of the residual of psi to f; `control` is unused on a CPU."""
-        known = (geometry, sources, f, self._to_modes, self._along, self._windows, self._scratch, self.width)
+        known = (self._to_modes, self._along, self._windows, self._scratch, self.width)
         return [
             self._ends(psi, geometry, sources, w, False),
-            Launch(self._programs["residual_cpu"], (psi, *known)),
+            Launch(self._programs["residual_cpu"], (psi, geometry, sources, self._missing, f, *known)),
         ]
 
     def correct(self, u: Any, psi: Any, partials: Any, relaxation: Any, control: Any) -> list[Launch]:
         """Return launches that add the correction from the modes u and sum its squares."""
-        arguments = (u, psi, partials, self._to_layers, self._short(relaxation), self._changes, self.width)
-        return [Launch(self._programs["correct_cpu"], arguments)]
+        known = (self._to_layers, self._short(relaxation), self._lowest, self._changes, self.width)
+        return [Launch(self._programs["correct_cpu"], (u, psi, self._missing, partials, *known))]
 
     def end(self, psi: Any, geometry: Any, sources: Any, w: Any) -> list[Launch]:
         """Return launches for the vertical velocity at the surface."""
         return [self._ends(psi, geometry, sources, w, True)]
 
     def _ends(self, psi: Any, geometry: Any, sources: Any, w: Any, with_w: bool) -> Launch:
-        known = (geometry, sources, w, self._along, self._bottom, self._surface, with_w, self._scratch, self.width)
-        return Launch(self._programs["ends_cpu"], (psi, *known))
+        known = (self._along, self._bottom, self._surface, with_w, self._scratch, self.width)
+        return Launch(self._programs["ends_cpu"], (psi, geometry, sources, self._missing, w, *known))
