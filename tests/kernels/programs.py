@@ -14,6 +14,12 @@ def power_row(j, i, x, out):
 
 
 @cell
+def powers_twice(j, i, x, out):
+    """out = 2 x^(4/3)."""
+    out[j, i] = real(2.0) * power_four_thirds(x[j, i])
+
+
+@cell
 def shifted(j, i, x, out):
     """out = x + SHIFT."""
     out[j, i] = x[j, i] + real(SHIFT)

@@ -36,7 +36,8 @@ def common(precision):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("precision", ["single", "double"])
+# The programs of both precisions have the same source; single precision is the default.
+@pytest.mark.parametrize("precision", ["single", pytest.param("double", marks=pytest.mark.slow)])
 def test_members_equal_runs_on_their_own(precision):
     bed, fields, sides = members()
     shared = common(precision)

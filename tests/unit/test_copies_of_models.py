@@ -109,20 +109,19 @@ def test_a_forked_process_says_that_it_has_no_threads(layer, code):
     assert done.stdout.split() == [code, code], done.stderr
 
 
-SOURCES = {
-    "rain": eagre.Rain(eagre.Series(np.array([0.0, 99.0]), np.array([0.0, 1e-3]), "rate")),
-    "rotation": eagre.Coriolis(latitude=40.0),
-    "a force": eagre.BodyForce(1e-3, 1e-3),
-}
+SOURCES = [
+    eagre.Rain(eagre.Series(np.array([0.0, 99.0]), np.array([0.0, 1e-3]), "rate")),
+    eagre.Coriolis(latitude=40.0),
+    eagre.BodyForce(1e-3, 1e-3),
+]
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", SOURCES)
-def test_a_model_with_sources_is_copied(name, way):
-    """Their formulas go by name."""
+def test_a_model_with_sources_is_copied(way):
+    """Formulas are pickled by name; a copy without the formula of any source differs."""
     for model in (
-        eagre.ShallowWater(GRID, BED, sources=[SOURCES[name]], **WATER),
-        eagre.ShallowWaterADI(GRID, BED, 1.0, sources=[SOURCES[name]], **WATER),
+        eagre.ShallowWater(GRID, BED, sources=SOURCES, **WATER),
+        eagre.ShallowWaterADI(GRID, BED, 1.0, sources=SOURCES, **WATER),
     ):
         model.advance(5.0)
         other = WAYS[way](model)

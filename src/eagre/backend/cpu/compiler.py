@@ -20,6 +20,7 @@ from eagre.backend.compilation import parallel as parallel_compilation
 from eagre.backend.compilation.code_cache import sound
 from eagre.backend.compilation.minimal import Whole
 from eagre.backend.compilation.numba_internals import caching, parallel, rtsys
+from eagre.backend.cpu.shared_formulas import shared
 from eagre.errors import EagreError
 
 if config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
@@ -56,10 +57,20 @@ _NO_DOORS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": Tru
 # Programs get all arrays as arguments and allocate none. Numba's run-time system would count references to the arrays
 # of a tuple in every iteration and prevent vectorisation (docs/development/decisions/0099-no-reference-counts.md).
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
-formula = njit(fastmath=FAST, forceinline=True, **_NO_DOORS, **OPTIONS)
+
+
+def _formula(fastmath: set[str]) -> Callable[[Any], Any]:
+    """Return the decorator of formulas with these fast-math flags (`eagre.backend.cpu.shared_formulas`)."""
+    compiled = njit(fastmath=fastmath, forceinline=True, **_NO_DOORS, **OPTIONS)
+    if config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
+        return compiled
+    return shared(compiled, " ".join(sorted(fastmath)))
+
+
+formula = _formula(FAST)
 # Without fused multiply-adds and shared reciprocals, a value does not depend on what else its loop computes.
 UNFUSED = FAST - {"contract", "arcp"}
-unfused_formula = njit(fastmath=UNFUSED, forceinline=True, **_NO_DOORS, **OPTIONS)
+unfused_formula = _formula(UNFUSED)
 
 
 def _quick(cache: Any, signature: Any, context: Any) -> Any:
