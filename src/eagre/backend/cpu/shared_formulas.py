@@ -3,7 +3,7 @@
 Every program contains the source of all formulas that it calls, and programs have most formulas in common. Numba takes
 most of the compilation time of a program for the types and the LLVM code of its formulas. A formula of a later program
 with the same content is replaced with the compiled formula. The instructions of the programs do not change
-(docs/development/decisions/0112-shared-formulas.md).
+(docs/development/decisions/0102-shared-formulas.md).
 """
 
 from __future__ import annotations
