@@ -1,13 +1,12 @@
 """Time of a step with an option over the time without it, for each model, measured in turns in one process.
 
 From the root of the repository: ``python benchmarks/options.py [MODEL ...] [--device cuda] [--precision double]``. The
-table goes to the screen and, with ``--output FILE``, to a JSON file. Both numbers of a line are medians of the turns.
+table goes to the screen and, with ``--output FILE``, into a JSON file. Both numbers of a line are medians of the turns.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -15,9 +14,11 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+from records import keep
 
 import eagre
 from eagre import Boundaries, InternalLine, Wall
+from eagre.bench.machine import device_name
 
 LATEST = 1e7  # model time that no run reaches, s
 SIZES = {
@@ -165,12 +166,12 @@ def ratios(name: str, device: str, precision: str, repeats: int, seconds: float)
     for option, values in times.items():
         yield {
             "model": name,
-            "option": option,
-            "device": str(runs[option].device),
+            "variant": option,
+            "device": device_name(runs[option].device),
             "precision": precision,
-            "size": size,
-            "ms_per_step": median(values),
-            "ratio": median(value / base for value, base in zip(values, times["default"], strict=True)),
+            "shape": [size],
+            "ms_per_step": round(median(values), 5),
+            "ratio": round(median(value / base for value, base in zip(values, times["default"], strict=True)), 4),
         }
 
 
@@ -182,17 +183,18 @@ def main() -> None:
     parser.add_argument("--precision", default="single")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.3, help="duration of a turn of the default option")
-    parser.add_argument("--output", type=Path, help="JSON file of the records")
+    parser.add_argument("--output", type=Path, help="JSON file to update with the records")
     settings = parser.parse_args()
     records = []
     for name in settings.models:
         for record in ratios(name, settings.device, settings.precision, settings.repeats, settings.seconds):
             records.append(record)
             print(
-                f"{name:18} {record['option']:22} {record['ms_per_step']:9.3f} ms  {record['ratio']:6.2f}", flush=True
+                f"{name:18} {record['variant']:22} {record['ms_per_step']:9.3f} ms  {record['ratio']:6.2f}", flush=True
             )
     if settings.output:
-        settings.output.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
+        for record in records:
+            keep(settings.output, record)
 
 
 if __name__ == "__main__":
