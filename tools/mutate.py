@@ -43,7 +43,7 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "boundaries/internal.py": "tests/unit/test_boundaries_inside.py tests/unit/test_boundary_tables.py "
     "tests/physics/test_inside.py",
     "boundaries/cross_sections.py": "tests/physics/test_lines.py tests/kernels/test_lines_kernels.py",
-    "config/water/levees.py": "tests/unit/test_config_levees.py tests/physics/test_levees.py",
+    "config/water/terrain.py": "tests/unit/test_config_levees.py tests/physics/test_levees.py",
     "config/water/tides.py": "tests/unit/test_tides.py",
     "config/values/units.py": "tests/unit/test_config_units.py",
     "config/water/zone_series.py": "tests/unit/test_config_zone_rain.py",
@@ -59,7 +59,7 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "io/rasters/lattice.py": "tests/unit/test_io_warp.py tests/unit/test_io_weather.py "
     "tests/unit/test_io_grid_mapping.py",
     "io/vectors/outline.py": "tests/cli/test_cli_export.py",
-    "io/writers/grid_subset.py": "tests/cli/test_cli_outputs.py tests/unit/test_io_gdal.py",
+    "io/writers/field_files.py": "tests/cli/test_cli_outputs.py tests/unit/test_io_gdal.py",
     "io/weather/record_": "tests/unit/test_io_weather.py tests/unit/test_io_weather_joined.py",
     "io/records/records.py": "tests/unit/test_io_netcdf.py tests/unit/test_io_gauges.py",
     "io/tables/csv_rows.py": "tests/unit/test_io_gauges.py tests/cli/test_cli_files.py",
@@ -132,7 +132,6 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
 }
 SIMULATED = {  # kernels of a GPU: the same, with a part of a test's name
     "models/barotropic/update/update_cuda.py": ("tests/kernels/test_barotropic_kernels.py", "simulated_cuda"),
-    "models/barotropic/update/vectors_cuda.py": ("tests/kernels/test_barotropic_kernels.py", "simulated_cuda"),
     "models/shallow_water/stages/row_streaming_cuda.py": ("tests/kernels/test_targets_agree.py", "march"),
     "models/shallow_water/stages/row_streaming_lanes.py": ("tests/kernels/test_targets_agree.py", "march"),
     "models/shallow_water/stages/tile_": ("tests/kernels/test_targets_agree.py", "tiles or odd_sizes"),

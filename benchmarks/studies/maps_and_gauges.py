@@ -19,7 +19,7 @@ import eagre
 from eagre.backend.timing import times_of
 from eagre.bench.shallow_water import initial
 from eagre.contract import Recording
-from eagre.io.records.background import BackgroundWriter
+from eagre.io.records.writer import BackgroundWriter
 from eagre.stepping.run import Event, run
 
 SETS: dict[str, dict[str, Any]] = {

@@ -13,7 +13,7 @@ import time
 import numpy as np
 
 from eagre.cases.atmosphere import taylor_green_cube
-from eagre.validation.anelastic_flows import SPECTRAL
+from eagre.validation.anelastic import SPECTRAL
 
 PEAK = (8.97, 0.0128575)
 EVERY = 0.1  # s, between two energies

@@ -10,9 +10,8 @@ from datetime import UTC, date, datetime
 import numpy as np
 
 from eagre import tides
-from eagre.arguments import array_copy
+from eagre.arguments import array_copy, check_series_fill
 from eagre.errors import InputError
-from eagre.fill_values import check_series_fill
 from eagre.names import nearest
 from eagre.sampling import check_resolved
 

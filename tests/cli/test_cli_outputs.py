@@ -7,7 +7,7 @@ import pytest
 
 from eagre.cli.support import exits
 from eagre.grid import Grid
-from eagre.io.writers.grid_subset import Subset
+from eagre.io.writers.field_files import Subset
 
 SEVERAL = """\
 [[output]]

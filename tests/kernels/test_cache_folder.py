@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from eagre.backend.compilation.cache_folder import stored, temporary_folder
+from eagre.backend.compilation.code_cache import stored, temporary_folder
 from eagre.errors import EagreError, InputError
 
 unix = pytest.mark.skipif(not hasattr(os, "getuid"), reason="owners and modes of Unix")

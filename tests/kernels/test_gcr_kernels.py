@@ -7,10 +7,9 @@ import pytest
 
 from eagre.backend.device import CpuDevice, Launch, PlainDevice
 from eagre.models.anelastic.base.metric import Metric
-from eagre.models.anelastic.preconditioners.column_launches import column_solver, mode_divider
-from eagre.models.anelastic.preconditioners.column_sweeps import Sweeps
+from eagre.models.anelastic.preconditioners.column_sweeps import Sweeps, column_solver, mode_divider
 from eagre.models.anelastic.preconditioners.columns import Symbols, solve_column
-from eagre.models.anelastic.preconditioners.cyclic_columns import periodic_factors, solve_periodic_cpu
+from eagre.models.anelastic.preconditioners.spectral import periodic_factors, solve_periodic_cpu
 from eagre.models.anelastic.pressure.operator_launches import PressureOperator
 from eagre.models.anelastic.pressure.projection import Projection
 from eagre.models.anelastic.pressure.separable import stencil_of

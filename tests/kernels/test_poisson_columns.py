@@ -8,8 +8,7 @@ from scipy.linalg import solve_banded
 
 from eagre.backend.device import Launch
 from eagre.backend.select import select
-from eagre.solvers.poisson.columns import column_table
-from eagre.solvers.poisson.columns_cpu import CHUNK, solve_columns_cpu
+from eagre.solvers.poisson.columns import CHUNK, column_table, solve_columns_cpu
 from eagre.solvers.poisson.devices.interfaces import CpuInterfaces
 
 

@@ -9,13 +9,13 @@ import pytest
 
 from eagre.cases.atmosphere import (
     PERIOD,
+    channel_wave,
     decaying_turbulence,
     density_current,
     inertia_gravity_waves,
     taylor_green,
     taylor_green_velocity,
 )
-from eagre.cases.exact.air import channel_wave
 from eagre.errors import BlowUpError, InputError
 from eagre.grid import Grid
 from eagre.models.anelastic.base.atmosphere import Atmosphere

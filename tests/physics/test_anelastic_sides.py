@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre.cases.exact.air import LongWave
+from eagre.cases.atmosphere import LongWave
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.anelastic.base.atmosphere import Atmosphere

@@ -9,7 +9,7 @@ import pytest
 
 from eagre import BarotropicVorticity, Grid
 from eagre.backend.select import select
-from eagre.models.barotropic.sampling.particles import drifted
+from eagre.models.barotropic.kernels import drifted
 from eagre.validation.comparison.norms import observed_orders
 from oracle.barotropic import COEFFICIENTS, JACOBIANS, laplacian
 

@@ -7,7 +7,7 @@ import pytest
 
 import eagre
 from eagre.cases import channels
-from eagre.cases.exact.channels import normal_depth
+from eagre.cases.channels import normal_depth
 from eagre.validation.comparison.measures import run_case
 
 AROUND = eagre.Boundaries(eagre.Periodic(), eagre.Periodic(), eagre.Periodic(), eagre.Periodic())

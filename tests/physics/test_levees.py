@@ -7,7 +7,7 @@ import pytest
 from scipy.interpolate import LinearNDInterpolator
 
 import eagre
-from eagre.config.water.levees import LeveeSection
+from eagre.config.water.terrain import LeveeSection
 from eagre.io import Dem, dem_to_corners, grid_from_dem
 
 N, SIZE, CREST, WATER = 16, 10.0, 2.0, 1.9

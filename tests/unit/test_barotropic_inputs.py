@@ -7,7 +7,7 @@ import pytest
 
 from eagre import BarotropicVorticity, Grid, InputError, Layers, ShallowWater
 from eagre.config.problems import ConfigError
-from eagre.io.writers.gauges import gauge_cells, gauge_notes
+from eagre.io.writers.stations import gauge_cells, gauge_notes
 from eagre.models.barotropic.config import BarotropicCase
 from small_models import small
 

@@ -7,15 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from eagre.cases.exact.air import LongWave
-from eagre.cases.exact.basins import (
+from eagre.cases.atmosphere import LongWave
+from eagre.cases.basins import (
     bowl,
     planar_frequency,
     radial_frequency,
     thacker_planar,
     thacker_radial,
 )
-from eagre.cases.exact.channels import (
+from eagre.cases.channels import (
     critical_depth,
     jump_channel,
     normal_depth,
@@ -23,8 +23,8 @@ from eagre.cases.exact.channels import (
     supercritical_channel,
     transcritical_channel,
 )
-from eagre.cases.exact.dam_breaks import ritter, stoker, stoker_states
-from eagre.cases.exact.waves import simple_wave, standing_wave, vortex
+from eagre.cases.dam_breaks import ritter, stoker, stoker_states
+from eagre.cases.waves import simple_wave, standing_wave, vortex
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from eagre.io import FieldWriter, WriteError
-from eagre.io.records.background import BackgroundWriter
 from eagre.io.records.records import RecordFile
+from eagre.io.records.writer import BackgroundWriter
 from eagre.models.registry import KINDS
 from eagre.stepping.run import Event, run
 from small_models import small

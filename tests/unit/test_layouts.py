@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from eagre.backend import layouts
-from eagre.backend.cuda.properties import properties_from
 from eagre.backend.device import loop_blocks
 from eagre.errors import InputError
 from eagre.layouts import solvers, table
 from eagre.layouts.declared import PARAMETERS
-from eagre.layouts.gpu_properties import MAX_BLOCKS, GpuProperties
+from eagre.layouts.gpu_properties import MAX_BLOCKS, GpuProperties, properties_from
 from eagre.layouts.parameter import as_measured
 from eagre.solvers.poisson.box_cuda import Box, block_threads, column_shape, plan_for, registers
 from eagre.solvers.tridiagonal import columns

@@ -8,7 +8,7 @@ import xarray as xr
 
 from eagre.errors import InputError
 from eagre.plots import FieldFile
-from eagre.plots.data.derived import DERIVED, derivation
+from eagre.plots.data.fields import DERIVED, derivation
 
 OVER = ("time", "y", "x")
 

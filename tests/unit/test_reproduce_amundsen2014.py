@@ -22,7 +22,7 @@ from eagre.reproduce.registry import Run, items_of
 from eagre.tuning.journal import Trial
 from eagre.tuning.session import Outcome
 from eagre.tuning.spaces import spaces_of
-from eagre.validation.shallow_water_waves import FINE
+from eagre.validation.shallow_water import FINE
 
 NAME = "amundsen2014"
 ITEMS = items_of(NAME)

@@ -20,10 +20,8 @@ def run_of(item, **options):
 
 def test_a_changed_coefficient_of_figure_3_fails(monkeypatch):
     """Half of the terms across the flow: two passes differ, one pass does not."""
-    from eagre.reproduce.items import printed_mpdata
-
-    across = printed_mpdata._across
-    monkeypatch.setattr(printed_mpdata, "_across", lambda *fields: 0.5 * across(*fields))
+    across = rojek2015._across
+    monkeypatch.setattr(rojek2015, "_across", lambda *fields: 0.5 * across(*fields))
     assert [line.failed for line in rojek2015.figure_3(run_of("figure-3"))] == [False, True]
 
 

@@ -135,7 +135,7 @@ class Signalled(Clockwork):
         super().__init__()
         self.numbers, self.wait, self.clock = numbers, wait, 100.0
         if monkeypatch is not None:
-            monkeypatch.setattr("eagre.stepping.interrupts.monotonic", lambda: self.clock)
+            monkeypatch.setattr("eagre.stepping.run.monotonic", lambda: self.clock)
 
     def advance(self, until, max_steps):
         for number in self.numbers:

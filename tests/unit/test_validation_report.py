@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from eagre.errors import InputError
-from eagre.validation import Result, observed_orders, registry, relative_norms, shallow_water_flows, validate
+from eagre.validation import Result, observed_orders, registry, relative_norms, shallow_water, validate
 from eagre.validation.comparison.pictures import draw_convergence, draw_gauges, draw_profile
 from eagre.validation.comparison.result import COLUMNS, write_report
 from eagre.validation.comparison.setting import BOTH, Check, Setting, each, once
-from eagre.validation.shallow_water_flows import FLOWS
+from eagre.validation.shallow_water import FLOWS
 
 
 def test_norms_of_a_known_error():
@@ -151,7 +151,7 @@ class Outcomes:
 
 @pytest.mark.parametrize("name", [name for name in FLOWS if name in ("stoker", "ritter") or "macdonald" in name])
 def test_limits_on_the_page_are_those_of_the_code(name, root, monkeypatch):
-    monkeypatch.setattr(shallow_water_flows, "convergence_study", lambda *given, **options: Outcomes())
+    monkeypatch.setattr(shallow_water, "convergence_study", lambda *given, **options: Outcomes())
     page = (root / "docs/models/shallow-water-validation.md").read_text().splitlines()
     rows = [[text.strip() for text in line.strip("|").split("|")] for line in page if line.startswith(f"| {name} |")]
     printed = {row[1]: row[-1] for row in rows}

@@ -214,7 +214,7 @@ def test_energies_by_integration():
 
 def test_coefficients_of_fenton():
     """Table 1 of Fenton (1985), k h = 0.753982, as corrected in 1990; printed to 6 decimals for k h to 6 digits."""
-    from eagre.waves.nonlinear.stokes_series import stokes_series
+    from eagre.waves.nonlinear.stokes import stokes_series
 
     kd = 0.753982
     series = stokes_series(kd, 5)

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from eagre.config.case import Case
     from eagre.config.problems import ConfigError
     from eagre.contract import Model
-    from eagre.stepping.interrupts import Interrupts
-    from eagre.stepping.run import RunSummary
+    from eagre.stepping.run import Interrupts, RunSummary
 
 
 def run(
@@ -38,7 +37,7 @@ def run(
     """Run a case and write its output. Ctrl-C, SIGTERM, SIGHUP or SIGUSR1 stops the run and writes a restart file."""
     from eagre.backend.compilation.parallel import compile_workers
     from eagre.io.records.output_paths import locked
-    from eagre.stepping.interrupts import interrupts
+    from eagre.stepping.run import interrupts
 
     if threads is not None:
         _use_threads(threads)
@@ -231,7 +230,7 @@ def plan_rows(case: Case, model: Model, plan: OutputPlan) -> list[tuple[str, str
     """Return the rows (name, text) that describe a run before it starts."""
     from eagre.cli.support.console import duration, size, whole
     from eagre.cli.support.outputs import field_bytes, records
-    from eagre.io.writers.gauges import gauge_notes
+    from eagre.io.writers.stations import gauge_notes
 
     grid, end = model.grid, case.run.end_time
     cells = f"{grid.nx} x {grid.ny} = {whole(grid.cells)} cells of {grid.dx:g} m x {grid.dy:g} m"

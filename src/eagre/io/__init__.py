@@ -12,11 +12,10 @@ from eagre.io.tables.heights import read_heights
 from eagre.io.tables.series import read_series
 from eagre.io.weather.weather import Weather, read_weather
 from eagre.io.writers.field_files import FieldWriter
-from eagre.io.writers.gauges import GaugeWriter
 from eagre.io.writers.measured import MeasuredWriter
 from eagre.io.writers.particles import ParticleWriter
-from eagre.io.writers.probes import ProbeWriter
 from eagre.io.writers.profiles import ProfileWriter
+from eagre.io.writers.stations import GaugeWriter, ProbeWriter
 
 __all__ = [
     "Dem",

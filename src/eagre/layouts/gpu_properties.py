@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 WARP = 32  # threads per warp
 PARTS = 4  # partitions of a multiprocessor, each with a quarter of its registers, allocated per warp
@@ -63,3 +65,22 @@ class GpuProperties:
         warps = -(-threads // WARP)
         by_shared = self.shared // (shared + STATIC_SHARED)
         return min(self.warps_for(registers) // warps, by_shared)
+
+
+MEMORY_CLOCK, MEMORY_WIDTH = 36, 37  # IDs of cudaDevAttrMemoryClockRate and cudaDevAttrGlobalMemoryBusWidth
+
+
+def properties_from(properties: Mapping[str, Any], attribute: Callable[[int], int]) -> GpuProperties:
+    """Return the properties of a GPU from CUDA properties and attributes."""
+    clock, bits = attribute(MEMORY_CLOCK), attribute(MEMORY_WIDTH)  # kHz; two transfers per cycle
+    return GpuProperties(
+        name=properties["name"].decode(),
+        compute_capability=(int(properties["major"]), int(properties["minor"])),
+        multiprocessors=int(properties["multiProcessorCount"]),
+        threads=int(properties["maxThreadsPerMultiProcessor"]),
+        registers=int(properties["regsPerMultiprocessor"]),
+        shared=int(properties["sharedMemPerMultiprocessor"]),
+        shared_block=int(properties["sharedMemPerBlockOptin"]),
+        l2=int(properties["l2CacheSize"]),
+        bandwidth=2.0 * 1e3 * clock * bits / 8.0,
+    )

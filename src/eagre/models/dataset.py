@@ -11,7 +11,7 @@ from eagre.arguments import all_of_type, of_type
 from eagre.contract import Batch, Model, Recording, SampleTimes, gauged
 from eagre.errors import InputError
 from eagre.io.cf import grid_mapping
-from eagre.io.writers.gauges import gauge_cells
+from eagre.io.writers.stations import gauge_cells
 from eagre.names import field_names
 from eagre.stepping.run import Event, run
 

@@ -20,8 +20,7 @@ def validations(kind: str) -> dict[str, Validation]:
         If there are none for `kind`.
     """
     if kind == "shallow-water":
-        from eagre.validation.shallow_water_flows import FLOWS
-        from eagre.validation.shallow_water_waves import WAVES
+        from eagre.validation.shallow_water import FLOWS, WAVES
 
         return {**FLOWS, **WAVES}
     if kind == "shallow-water-adi":
@@ -31,7 +30,7 @@ def validations(kind: str) -> dict[str, Validation]:
 
         return {**IMPLICIT, **ROTATION, **BESIDE}
     if kind == "barotropic":
-        from eagre.validation.barotropic_numerics import BAROTROPIC
+        from eagre.validation.barotropic import BAROTROPIC
 
         return dict(BAROTROPIC)
     if kind == "potential-waves":
@@ -41,7 +40,7 @@ def validations(kind: str) -> dict[str, Validation]:
 
         return {**STANDING, **REGULAR, **BEDS}
     if kind == "anelastic":
-        from eagre.validation.anelastic_flows import ANELASTIC
+        from eagre.validation.anelastic import ANELASTIC
 
         return dict(ANELASTIC)
     allowed = '"shallow-water", "shallow-water-adi", "barotropic", "potential-waves", "anelastic"'

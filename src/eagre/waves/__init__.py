@@ -1,10 +1,9 @@
 """Wave theories for constant depth (standalone): regular waves, seas, measured records, statistics, forces."""
 
-from eagre.waves.airy import AiryWave
 from eagre.waves.angles import from_nautical, to_nautical
 from eagre.waves.dispersion import angular_frequency, group_velocity, wave_number
 from eagre.waves.forces import CylinderForce, morison_force
-from eagre.waves.linear import LinearWaves
+from eagre.waves.linear import AiryWave, LinearWaves
 from eagre.waves.measured import MeasuredWaves
 from eagre.waves.nonlinear.breaking import highest_wave
 from eagre.waves.nonlinear.steady import RegularWave
@@ -12,8 +11,7 @@ from eagre.waves.nonlinear.stokes import StokesWave
 from eagre.waves.nonlinear.stream_function import StreamFunctionWave
 from eagre.waves.points import FixedPoints
 from eagre.waves.reflection import Reflection, separate_reflection
-from eagre.waves.seas.groups import FocusedGroup
-from eagre.waves.seas.sea import Sea
+from eagre.waves.seas.sea import FocusedGroup, Sea
 from eagre.waves.seas.spectra import TMA, Jonswap, PiersonMoskowitz, Spectrum, TabulatedSpectrum
 from eagre.waves.seas.spectrum_files import read_directional_spectrum
 from eagre.waves.seas.spreading import (

@@ -18,8 +18,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from eagre.backend.compilation.cache_folder import check_private, stored
 from eagre.backend.compilation.cells import Cell, CudaNames, Switch, cplx, real, word
+from eagre.backend.compilation.code_cache import check_private, stored
 from eagre.errors import EagreError
 
 PRECISIONS = {"single": "float32", "double": "float64"}
@@ -47,16 +47,16 @@ _HEADERS = {
     ),
     "simulator": (
         "from eagre.backend.simulated.kernels import cuda, driver, formula\n"
-        "from eagre.backend.simulated.operations import load_early, prefetch_l2\n"
-        "from eagre.backend.simulated.operations import mbarrier_arrive, mbarrier_init, mbarrier_wait\n"
-        "from eagre.backend.simulated.operations import flat_load, flat_store, load_here, load_volatile\n"
-        "from eagre.backend.simulated.operations import load_offset32, store_offset32\n"
-        "from eagre.backend.simulated.operations import load_four, load_two, store_four, store_two\n"
-        "from eagre.backend.simulated.operations import two_in_word, two_of_word\n"
-        "from eagre.backend.simulated.operations import grid_dependency_wait, launch_dependents, named_barrier\n"
-        "from eagre.backend.simulated.operations import release_registers, acquire_registers\n"
-        "from eagre.backend.simulated.operations import copies_arrived, copies_arrived_but_last, copies_in_group\n"
-        "from eagre.backend.simulated.operations import address_at, bytes_of, copy_16_bytes_async, copy_element_async\n"
+        "from eagre.backend.simulated.kernels import load_early, prefetch_l2\n"
+        "from eagre.backend.simulated.kernels import mbarrier_arrive, mbarrier_init, mbarrier_wait\n"
+        "from eagre.backend.simulated.kernels import flat_load, flat_store, load_here, load_volatile\n"
+        "from eagre.backend.simulated.kernels import load_offset32, store_offset32\n"
+        "from eagre.backend.simulated.kernels import load_four, load_two, store_four, store_two\n"
+        "from eagre.backend.simulated.kernels import two_in_word, two_of_word\n"
+        "from eagre.backend.simulated.kernels import grid_dependency_wait, launch_dependents, named_barrier\n"
+        "from eagre.backend.simulated.kernels import release_registers, acquire_registers\n"
+        "from eagre.backend.simulated.kernels import copies_arrived, copies_arrived_but_last, copies_in_group\n"
+        "from eagre.backend.simulated.kernels import address_at, bytes_of, copy_16_bytes_async, copy_element_async\n"
     ),
 }
 

@@ -15,11 +15,10 @@ import numpy as np
 
 from eagre.backend.cuda.compiler import cuda, pause
 from eagre.backend.cuda.launch import Packed, kernel_of
-from eagre.backend.cuda.properties import properties_from
 from eagre.backend.cuda.staging import StagingBuffer
 from eagre.backend.device import Device, HostCall, Launch, Transfer, Work
 from eagre.errors import DeviceError
-from eagre.layouts.gpu_properties import GpuProperties
+from eagre.layouts.gpu_properties import GpuProperties, properties_from
 
 STATIC_SHARED = 48 * 1024  # shared memory available to every kernel, bytes
 ANY_WAY = 4  # cudaMemcpyDefault: direction inferred from the addresses

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from eagre.config.problems import Key
     from eagre.contract import Model
     from eagre.io import FieldWriter
-    from eagre.io.records.background import BackgroundWriter
-    from eagre.io.writers.grid_subset import Subset
+    from eagre.io.records.writer import BackgroundWriter
+    from eagre.io.writers.field_files import Subset
     from eagre.stepping.run import Event
 
 
@@ -187,7 +187,7 @@ def records(start: float, end: float, interval: float | None) -> int:
 
 def part_of(case: Case, key: Key, model: Model) -> Subset:
     """Return the cells that a section of the case's `outputs` requests."""
-    from eagre.io.writers.grid_subset import Subset
+    from eagre.io.writers.field_files import Subset
 
     section = dict(case.outputs)[key]
     try:
@@ -222,7 +222,7 @@ def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) ->
     from eagre.config.problems import spell_key
     from eagre.contract import gauged
     from eagre.io import GaugeWriter, ParticleWriter
-    from eagre.io.records.background import BackgroundWriter
+    from eagre.io.records.writer import BackgroundWriter
     from eagre.stepping.run import Event
 
     options = _options(case, plan)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, PlainValidator, ValidationInfo, model_validator
 
+from eagre.arguments import check_series_fill
 from eagre.config.section import Section, check
 from eagre.config.toml import literal
 from eagre.config.values.expressions import Expression
@@ -16,7 +17,6 @@ from eagre.config.values.types import InputFile, PositiveSeconds, Seconds, key_o
 from eagre.config.values.units import DIMENSIONS, is_quantity, number_of, parse_quantity, unit_factor
 from eagre.config.water.tides import SeriesTides, check_samples
 from eagre.errors import InputError
-from eagre.fill_values import check_series_fill
 from eagre.sampling import check_resolved, resolving_step
 from eagre.series import Series
 

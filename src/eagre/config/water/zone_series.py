@@ -11,9 +11,9 @@ from pydantic import Field, PlainValidator, ValidationInfo
 
 from eagre.config.section import Section, check
 from eagre.config.toml import literal
-from eagre.config.values.features import cells_in_none, property_of
 from eagre.config.values.signals import SeriesFile, Signal, signal
 from eagre.config.values.types import InputFile, key_of
+from eagre.config.values.zones import cells_in_none, property_of
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.series import Series

@@ -11,8 +11,8 @@ from shlex import quote
 
 import numpy as np
 
+from eagre.arguments import find_fill, is_fill
 from eagre.errors import InputError
-from eagre.fill_values import find_fill, is_fill
 from eagre.io.files import input_file
 from eagre.io.rasters.esri_ascii import is_esri_ascii, read_esri_ascii
 from eagre.io.rasters.geotiff import read_geotiff

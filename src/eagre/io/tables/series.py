@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from eagre.arguments import check_series_fill
 from eagre.errors import InputError
-from eagre.fill_values import check_series_fill
 from eagre.io.files import choose, input_file, listing, read_values
 from eagre.io.rasters.netcdf_raster import open_netcdf
 from eagre.io.rasters.valid_range import without_invalid

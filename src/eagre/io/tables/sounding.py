@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from eagre.arguments import find_fill, is_fill
 from eagre.errors import InputError
-from eagre.fill_values import find_fill, is_fill
 from eagre.io.files import input_file
 from eagre.io.tables.table import find_column, read_table, split_unit
 from eagre.plausible import check_plausible

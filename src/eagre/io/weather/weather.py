@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from eagre.arguments import find_fill, is_fill
 from eagre.errors import InputError
-from eagre.fill_values import find_fill, is_fill
 from eagre.grid import Grid
 from eagre.io.files import choose, input_file, listing, reading
 from eagre.io.rasters.grid_mapping import crs_of, metres_of, true_degrees
@@ -22,8 +22,7 @@ from eagre.io.rasters.netcdf_raster import is_axis, is_degrees, kept_open, open_
 from eagre.io.rasters.raster import parse_crs
 from eagre.io.rasters.valid_range import without_invalid
 from eagre.io.weather import weather_units as units
-from eagre.io.weather.record_subsets import MIN_RAIN, Kind, RecordSeries, joined
-from eagre.io.weather.record_times import bounds_of, model_bounds, model_times
+from eagre.io.weather.records import MIN_RAIN, Kind, RecordSeries, bounds_of, joined, model_bounds, model_times
 from eagre.time_varying import TimeVaryingField
 
 VERSIONS = "expver"

@@ -14,8 +14,7 @@ import numpy as np
 from eagre.backend.device import Device, HostCall, Launch
 from eagre.solvers.poisson import PoissonSolver
 from eagre.solvers.poisson.box_cuda import Box
-from eagre.solvers.poisson.columns import column_table
-from eagre.solvers.poisson.columns_cpu import CHUNK, solve_columns_cpu
+from eagre.solvers.poisson.columns import CHUNK, column_table, solve_columns_cpu
 
 Launches = list[Launch | HostCall]
 FEW_POINTS = 40_000  # size up to which multithreading slows down SciPy's transform

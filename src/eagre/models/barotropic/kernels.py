@@ -1,11 +1,15 @@
-"""Point functions of the barotropic vorticity equation (equations: README.md in this folder).
+"""Point functions of the barotropic vorticity equation, its boundaries and particles (equations: README.md).
 
 Neighbours have compass names: p_e is psi at (j, i + 1), p_n at (j + 1, i), p_ne at (j + 1, i + 1). `reference` and the
 faster kernels of `kernel_sets` apply these functions at every point.
+
+Arrays have one boundary point on each side. Along a periodic axis of n intervals, points 1 .. n are unknowns and the
+boundary points are periodic copies. Between walls, points 1 .. n - 1 are unknowns and the boundary points are walls.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from eagre.backend.compilation.cells import cell, real, switch
@@ -112,3 +116,117 @@ def change(f, older, oldest, weights):
 def advanced(q, f, older, oldest, weights):
     """Return c3 q + c0 F + c1 F_old + c2 F_older; c3 is 1 with explicit and 2 with implicit viscosity."""
     return weights[3] * q + change(f, older, oldest, weights)
+
+
+WALL_X = switch("WALL_X", 0)  # 0: free slip, 1: no slip after Thom, 2: no slip after Woods, 3: periodic, 4: no flux
+WALL_Y = switch("WALL_Y", 0)
+SOUTH = switch("SOUTH", True)  # whether the southern boundary row is a wall
+NORTH = switch("NORTH", True)  # likewise for the northern row
+FREE_SLIP, THOM, WOODS, PERIODIC, NO_FLUX = range(5)
+
+
+@cell
+def thom(psi_1, over_h2):
+    """Return the vorticity of a no-slip wall from psi at the first interior point: 2 psi_1 / h^2, first order.
+
+    A. Thom, Proc. R. Soc. Lond. A 141, 651-669 (1933), doi:10.1098/rspa.1933.0146.
+    """
+    return real(2.0) * over_h2 * psi_1
+
+
+@cell
+def woods(psi_1, zeta_1, over_h2):
+    """Return the vorticity of a no-slip wall: 3 psi_1 / h^2 - zeta_1 / 2, second order.
+
+    With a finite deformation radius R the argument zeta_1 is q_1 = zeta_1 - psi_1 / R^2; the difference is O(h^2),
+    because psi_1 is O(h^2).
+
+    L. C. Woods, Aeronaut. Q. 5, 176-184 (1954), doi:10.1017/S0001925900001177.
+    """
+    return real(3.0) * over_h2 * psi_1 - real(0.5) * zeta_1
+
+
+@cell
+def boundary_y(j, i, psi, zeta, over_h2):
+    """Set the south and north boundary points in column i + 1; j is 0."""
+    top = zeta.shape[0] - 1
+    if WALL_Y == 1:
+        if SOUTH:
+            zeta[0, i + 1] = thom(psi[1, i + 1], over_h2)
+        if NORTH:
+            zeta[top, i + 1] = thom(psi[top - 1, i + 1], over_h2)
+    elif WALL_Y == 2:
+        if SOUTH:
+            zeta[0, i + 1] = woods(psi[1, i + 1], zeta[1, i + 1], over_h2)
+        if NORTH:
+            zeta[top, i + 1] = woods(psi[top - 1, i + 1], zeta[top - 1, i + 1], over_h2)
+    elif WALL_Y == 3:
+        psi[0, i + 1] = psi[top - 1, i + 1]
+        psi[top, i + 1] = psi[1, i + 1]
+        zeta[0, i + 1] = zeta[top - 1, i + 1]
+        zeta[top, i + 1] = zeta[1, i + 1]
+    elif WALL_Y == 4:
+        if SOUTH:
+            zeta[0, i + 1] = zeta[1, i + 1]
+        if NORTH:
+            zeta[top, i + 1] = zeta[top - 1, i + 1]
+
+
+@cell
+def boundary_x(j, i, psi, zeta, end, over_h2):
+    """Set the west and east boundary points, columns 0 and `end`, in row j, including corners; i is 0."""
+    if WALL_X == 1:
+        zeta[j, 0] = thom(psi[j, 1], over_h2)
+        zeta[j, end] = thom(psi[j, end - 1], over_h2)
+    elif WALL_X == 2:
+        zeta[j, 0] = woods(psi[j, 1], zeta[j, 1], over_h2)
+        zeta[j, end] = woods(psi[j, end - 1], zeta[j, end - 1], over_h2)
+    elif WALL_X == 3:
+        psi[j, 0] = psi[j, end - 1]
+        psi[j, end] = psi[j, 1]
+        zeta[j, 0] = zeta[j, end - 1]
+        zeta[j, end] = zeta[j, 1]
+    elif WALL_X == 4:
+        zeta[j, 0] = zeta[j, 1]
+        zeta[j, end] = zeta[j, end - 1]
+
+
+@cell
+def velocity(psi, width, x, y):
+    """Return the differences of psi for (u, v) at (x, y), in grid units; psi is interpolated bilinearly.
+
+    u = -psi_y and v = psi_x of the bilinear psi are divergence-free and have no flow through walls. The caller
+    divides the differences by the grid spacings.
+    """
+    i = min(max(int(math.floor(x)), 0), width - 2)  # noqa: RUF046
+    j = min(max(int(math.floor(y)), 0), psi.shape[0] - 2)  # noqa: RUF046
+    a, b = x - i, y - j
+    p00, p10, p01, p11 = psi[j, i], psi[j, i + 1], psi[j + 1, i], psi[j + 1, i + 1]
+    west, east = p01 - p00, p11 - p10
+    south, north = p10 - p00, p11 - p01
+    return -(west + a * (east - west)), south + b * (north - south)
+
+
+@cell
+def drifted(i, psi, position, width, over_area_dt, wrap_x, wrap_y):
+    """Advect particle i with the midpoint rule.
+
+    position : (2, n), in grid units of the padded array, double precision; width : number of columns.
+
+    over_area_dt : dt / (dx dy); wrap_x, wrap_y : period in grid units (points 1 .. wrap), or 0 between walls.
+    """
+    x, y = position[0, i], position[1, i]
+    u, v = velocity(psi, width, x, y)
+    u, v = velocity(psi, width, x + real(0.5) * over_area_dt * u, y + real(0.5) * over_area_dt * v)
+    x += over_area_dt * u
+    y += over_area_dt * v
+    if wrap_x > 0:
+        x -= wrap_x * math.floor((x - 1.0) / wrap_x)
+    else:
+        x = min(max(x, 0.0), float(width - 1))
+    if wrap_y > 0:
+        y -= wrap_y * math.floor((y - 1.0) / wrap_y)
+    else:
+        y = min(max(y, 0.0), float(psi.shape[0] - 1))
+    position[0, i] = x
+    position[1, i] = y

@@ -16,7 +16,6 @@ from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.barotropic.devices.multi_device import engine_for
 from eagre.models.barotropic.forcing.wind import checked_curl, wind_array_count
-from eagre.models.barotropic.initial_state import initial_vorticity
 from eagre.models.barotropic.inputs import (
     check_memory,
     check_size,
@@ -24,13 +23,14 @@ from eagre.models.barotropic.inputs import (
     checked_number,
     field_at_points,
     grid_positions,
+    initial_vorticity,
     screening_of,
     wall_points,
 )
 from eagre.models.barotropic.layers import Layers
 from eagre.models.barotropic.sampling import diagnostics
 from eagre.models.barotropic.sampling.averaging import possible
-from eagre.models.barotropic.sampling.energy_budget import energy_budget
+from eagre.models.barotropic.sampling.diagnostics import energy_budget
 from eagre.models.barotropic.sampling.outputs import (
     field_of,
     fields_of,

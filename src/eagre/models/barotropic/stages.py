@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from eagre.backend.device import Launch
-from eagre.models.barotropic import boundary, kernels
+from eagre.models.barotropic import kernels
 from eagre.models.barotropic.inversion import Launches
-from eagre.models.barotropic.sampling.particles import drifted
+from eagre.models.barotropic.kernels import drifted
 from eagre.models.barotropic.state import State
 from eagre.models.barotropic.update import reference
 from eagre.models.barotropic.update.kernel_sets import KernelSet, Update
 
 JACOBIANS = {"arakawa": kernels.arakawa_jacobian, "advective": kernels.advective_jacobian}
-WALLS = {"free-slip": boundary.FREE_SLIP, "no-slip": boundary.WOODS, "no-slip-thom": boundary.THOM}
+WALLS = {"free-slip": kernels.FREE_SLIP, "no-slip": kernels.WOODS, "no-slip-thom": kernels.THOM}
 
 
 class Stages:
@@ -191,17 +191,17 @@ class Stages:
         vanishing : the field is 0 on walls; no_flux : its normal gradient is 0 on walls.
         """
         setup, real = self.setup, self.state.real
-        wall = boundary.FREE_SLIP if vanishing else boundary.NO_FLUX if no_flux else WALLS[setup.walls]
-        kinds = [boundary.PERIODIC if wrap else wall for wrap in setup.periodic]
+        wall = kernels.FREE_SLIP if vanishing else kernels.NO_FLUX if no_flux else WALLS[setup.walls]
+        kinds = [kernels.PERIODIC if wrap else wall for wrap in setup.periodic]
         launches: Launches = []
         _, over_dx2, over_dy2 = self._over
         ny, nx = setup.shape
-        if kinds[1] != boundary.FREE_SLIP and any(self._walls_y.values()):
+        if kinds[1] != kernels.FREE_SLIP and any(self._walls_y.values()):
             switches = {"WALL_Y": kinds[1], **self._walls_y}
-            program = self.state.device.loop(boundary.boundary_y, self.state.precision, switches)
+            program = self.state.device.loop(kernels.boundary_y, self.state.precision, switches)
             launches.append(self.state.device.over(program, (1, nx - 2), (psi, q, real(over_dy2))))
-        if kinds[0] != boundary.FREE_SLIP:
-            program = self.state.device.loop(boundary.boundary_x, self.state.precision, {"WALL_X": kinds[0]})
+        if kinds[0] != kernels.FREE_SLIP:
+            program = self.state.device.loop(kernels.boundary_x, self.state.precision, {"WALL_X": kinds[0]})
             launches.append(self.state.device.over(program, (ny, 1), (psi, q, nx - 1, real(over_dx2))))
         return launches
 

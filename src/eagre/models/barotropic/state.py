@@ -1,6 +1,6 @@
 """Device arrays of a barotropic run.
 
-Arrays have one boundary point on each side, (my + 2, mx + 2) (see `boundary`). For a box on a GPU rows are aligned to
+Arrays have one boundary point on each side, (my + 2, mx + 2) (see `kernels`). For a box on a GPU rows are aligned to
 LINE bytes.
 """
 
@@ -14,8 +14,7 @@ from eagre.backend.device import Device, check_precision
 from eagre.fields import Layout
 from eagre.models.barotropic.adams_bashforth import convert_state, weights
 from eagre.models.barotropic.forcing.wind import Wind
-from eagre.models.barotropic.sampling.diagnostics import integrals, speeds
-from eagre.models.barotropic.sampling.energy_budget import relative_vorticity
+from eagre.models.barotropic.sampling.diagnostics import integrals, relative_vorticity, speeds
 from eagre.models.barotropic.setup import Setup
 
 LINE = 128  # alignment of rows, bytes

@@ -13,7 +13,7 @@ from eagre.errors import BlowUpError
 from eagre.kernels.water_sums import named_sums
 from eagre.models.shallow_water_adi.kernels import LAND
 from eagre.models.shallow_water_adi.sampling.courant_monitor import CourantMonitor
-from eagre.models.shallow_water_adi.sampling.point_sampling import PointSampler
+from eagre.models.shallow_water_adi.sampling.outputs import PointSampler
 from eagre.models.shallow_water_adi.sampling.velocity import velocities_of
 from eagre.models.shallow_water_adi.step_graphs import first_bad
 from eagre.stepping.advance import Failure

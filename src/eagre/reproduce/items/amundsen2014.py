@@ -80,7 +80,7 @@ def draw_work(path: Path, run: Run, lines: Sequence[Line]) -> None:
 def depths_of(n: int, device: Any, precision: str) -> dict[str, np.ndarray]:
     """Return the depths of the wet dam break by scheme, shared by the figures 3.4 and 3.5."""
     from eagre.cases.amundsen2014 import OPTIONS
-    from eagre.validation.shallow_water_waves import dam_depths
+    from eagre.validation.shallow_water import dam_depths
 
     return dam_depths(n, device=device, precision=precision, **OPTIONS)
 
@@ -88,7 +88,7 @@ def depths_of(n: int, device: Any, precision: str) -> dict[str, np.ndarray]:
 def dam_lines(run: Run, schemes: tuple[str, str]) -> Iterator[Line]:
     """Compare the wet dam break of two schemes of the same order."""
     from eagre.validation.comparison.result import Result
-    from eagre.validation.shallow_water_waves import dam_checks
+    from eagre.validation.shallow_water import dam_checks
 
     precision = run.precision or "single"
     run.data["depths"] = depths = depths_of(cells_of(run), run.device, precision)
@@ -112,7 +112,7 @@ def dam_lines(run: Run, schemes: tuple[str, str]) -> Iterator[Line]:
 def draw_dam(path: Path, run: Run, lines: Sequence[Line]) -> None:
     """Draw the depth on the centre line."""
     from eagre.validation.comparison.pictures import draw_profile
-    from eagre.validation.shallow_water_waves import FINE
+    from eagre.validation.shallow_water import FINE
 
     depths = run.data["depths"]
     n = depths[FINE].shape[0]
@@ -208,7 +208,7 @@ def draw_speeds(path: Path, run: Run, lines: Sequence[Line]) -> None:
 def steps_of(scheme: str, device: Any, precision: str) -> int:
     """Return the number of steps of the sine; it does not depend on the number of cells."""
     from eagre.cases.amundsen2014 import OPTIONS
-    from eagre.validation.shallow_water_waves import sine_steps_of
+    from eagre.validation.shallow_water import sine_steps_of
 
     return sine_steps_of(scheme=scheme, device=device, precision=precision, **OPTIONS)
 

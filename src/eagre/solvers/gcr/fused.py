@@ -1,4 +1,9 @@
-"""GCR(1) without a preconditioner in two kernels per iteration, as launches on a GPU."""
+"""GCR(1) without a preconditioner in two kernels per iteration: their source, and their launches on a GPU.
+
+The source is unrolled for VECTOR points per thread along x: ``{name}`` stands for the array elements of a thread,
+``name[0], name[1], ..``. A thread streams upwards: a, b, c, d, e are two levels below, the current level, and two
+levels above. All loads of a level are issued before the first use.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +14,135 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.backend.device import Device, Launch, Work, check_precision
-from eagre.solvers.gcr import fused_cuda, fused_source, kernels, kernels_cuda
+from eagre.solvers.gcr import fused_cuda, kernels, kernels_cuda
 from eagre.solvers.gcr.fused_cuda import LANES, ROWS
 from eagre.solvers.gcr.iteration import ResidualTest, Weights, arrived, one_block
 from eagre.solvers.gcr.separable_stencil import SeparableStencil, on_device
 from eagre.stepping.convergence_loop import ConvergenceLoop, IterationResult
+
+DIRECTION = """
+def direction_cuda(r, p, image, phi, stencil, periodic, weight, edges, planes, scalars, control, parts, arrived):
+    tree = cuda.shared.array(BLOCK, np.float64)
+    flag = cuda.shared.array(1, np.float64)
+    t = thread()
+    if is_iterating(control):
+        begun, beta, alpha = scalars[COUNT] > 0.0, real(scalars[BETA]), real(scalars[NUMBERS + 1])
+        i = np.uint32((cuda.blockIdx.x * LANES + cuda.threadIdx.x) * VECTOR)
+        j = np.uint32(cuda.blockIdx.y * ROWS + cuda.threadIdx.y)
+        nz, ny, nx = r.shape
+        along, square = 0.0, 0.0
+        if i < nx and j < ny:
+            n, side = near(stencil, j, i, nx), share_of(edges[1], ny, j) * share_of(edges[2], nx, i)
+            first, size = cuda.blockIdx.z * planes, ny * nx
+            {a} = load(r, level(first - 2, nz, size, periodic), n.here)
+            {b} = load(r, level(first - 1, nz, size, periodic), n.here)
+            {c} = load(r, level(first, nz, size, periodic), n.here)
+            {d} = load(r, level(first + 1, nz, size, periodic), n.here)
+            for m in range(first, min(nz, first + planes)):
+                k = np.uint32(m)
+                start = np.uint32(k * np.uint32(size))
+                {e} = load(r, level(m + 2, nz, size, periodic), n.here)
+                {north} = load(r, start, n.to_north)
+                {south} = load(r, start, n.to_south)
+                {west} = load_sides(r, start, n.to_west)
+                {east} = load_sides(r, start, n.to_east)
+                {old} = load(p, start, n.here)
+                {image_old} = load(image, start, n.here)
+                {solution} = load(phi, start, n.here)
+                across, up, down = stencil.across[k], stencil.up[k], stencil.down[k]
+                one = weight_at(weight, k, j, i) * share_of(edges[0], nz, k) * side
+                gain, length = real(0.0), real(0.0)
+                for v in range(VECTOR):
+                    solution[v] += beta * (old[v] if begun else real(0.0))
+                    its[v] = n.east * ((east[v + SIDE - VECTOR] if v + SIDE >= VECTOR else c[v + 2]) - c[v])
+                    its[v] += n.west * ((west[v] if v < SIDE else c[v - 2]) - c[v])
+                    its[v] += n.north * (north[v] - c[v]) + n.south * (south[v] - c[v])
+                    its[v] = across * its[v] + up * (e[v] - c[v]) + down * (a[v] - c[v])
+                    its[v] += alpha * image_old[v] if begun else real(0.0)
+                    old[v] = c[v] + (alpha * old[v] if begun else real(0.0))
+                    gain += its[v] * c[v]
+                    length += its[v] * its[v]
+                store(phi, start, n.here, ({solution}))
+                store(p, start, n.here, ({old}))
+                store(image, start, n.here, ({its}))
+                along += float(one * gain)
+                square += float(one * length)
+                for v in range(VECTOR):
+                    a[v], b[v], c[v], d[v] = b[v], c[v], d[v], e[v]
+        store_parts(tree, t, along, square, parts, False)
+        if is_last(flag, t, parts.shape[2], arrived):
+            along, square = both_totals(tree, t, parts, False)
+            if t == 0:
+                set_step(scalars, control, along, square)
+"""
+
+ADVANCE = """
+def advance_cuda(r, image, new, stencil, periodic, weight, edges, planes, scalars, control, parts, arrived):
+    tree = cuda.shared.array(BLOCK, np.float64)
+    flag = cuda.shared.array(1, np.float64)
+    t = thread()
+    if is_iterating(control):
+        beta = real(scalars[BETA])
+        i = np.uint32((cuda.blockIdx.x * LANES + cuda.threadIdx.x) * VECTOR)
+        j = np.uint32(cuda.blockIdx.y * ROWS + cuda.threadIdx.y)
+        nz, ny, nx = r.shape
+        largest, along = real(0.0), 0.0
+        if i < nx and j < ny:
+            n, side = near(stencil, j, i, nx), share_of(edges[1], ny, j) * share_of(edges[2], nx, i)
+            first, size = cuda.blockIdx.z * planes, ny * nx
+            {a} = load(r, level(first - 2, nz, size, periodic), n.here)
+            {b} = load(r, level(first - 1, nz, size, periodic), n.here)
+            {c} = load(r, level(first, nz, size, periodic), n.here)
+            {d} = load(r, level(first + 1, nz, size, periodic), n.here)
+            {a_its} = load(image, level(first - 2, nz, size, periodic), n.here)
+            {b_its} = load(image, level(first - 1, nz, size, periodic), n.here)
+            {its} = load(image, level(first, nz, size, periodic), n.here)
+            {its_above} = load(image, level(first + 1, nz, size, periodic), n.here)
+            for v in range(VECTOR):
+                a[v] += beta * a_its[v]
+                b[v] += beta * b_its[v]
+                c[v] += beta * its[v]
+                d[v] += beta * its_above[v]
+            for m in range(first, min(nz, first + planes)):
+                k = np.uint32(m)
+                start, ahead = np.uint32(k * np.uint32(size)), level(m + 2, nz, size, periodic)
+                {e} = load(r, ahead, n.here)
+                {its_ahead} = load(image, ahead, n.here)
+                {north} = load(r, start, n.to_north)
+                {its_north} = load(image, start, n.to_north)
+                {south} = load(r, start, n.to_south)
+                {its_south} = load(image, start, n.to_south)
+                {west} = load_sides(r, start, n.to_west)
+                {its_west} = load_sides(image, start, n.to_west)
+                {east} = load_sides(r, start, n.to_east)
+                {its_east} = load_sides(image, start, n.to_east)
+                across, up, down = stencil.across[k], stencil.up[k], stencil.down[k]
+                one = weight_at(weight, k, j, i) * share_of(edges[0], nz, k) * side
+                gain = real(0.0)
+                for v in range(SIDE):
+                    west[v] += beta * its_west[v]
+                    east[v] += beta * its_east[v]
+                for v in range(VECTOR):
+                    e[v] += beta * its_ahead[v]
+                    other[v] = n.east * ((east[v + SIDE - VECTOR] if v + SIDE >= VECTOR else c[v + 2]) - c[v])
+                    other[v] += n.west * ((west[v] if v < SIDE else c[v - 2]) - c[v])
+                    other[v] += n.north * (north[v] + beta * its_north[v] - c[v])
+                    other[v] += n.south * (south[v] + beta * its_south[v] - c[v])
+                    other[v] = across * other[v] + up * (e[v] - c[v]) + down * (a[v] - c[v])
+                    gain += other[v] * its[v]
+                    largest = max(largest, abs(c[v]))
+                store(new, start, n.here, ({c}))
+                along += float(one * gain)
+                for v in range(VECTOR):
+                    a[v], b[v], c[v], d[v] = b[v], c[v], d[v], e[v]
+                    its[v], its_above[v] = its_above[v], its_ahead[v]
+        store_parts(tree, t, float(largest), along, parts, True)
+        if is_last(flag, t, parts.shape[2], arrived):
+            most, along = both_totals(tree, t, parts, True)
+            if t == 0:
+                set_shares(scalars, 0, along)
+                check_residual(control, most, abs(along))
+"""
 
 
 class Tiles(NamedTuple):
@@ -102,8 +231,8 @@ class FusedIteration:
 
         iteration: list[Work] = []
         for here, there in ((r, other), (other, r)):
-            iteration.append(on(fused_source.DIRECTION, here, p, image, phi))
-            iteration.append(on(fused_source.ADVANCE, here, image, there))
+            iteration.append(on(DIRECTION, here, p, image, phi))
+            iteration.append(on(ADVANCE, here, image, there))
         reset = one_block(device, kernels_cuda.begin_cuda, scalars, 1.0)
         self.until = ConvergenceLoop(device, test, iteration, [reset, *start], max(1, iterations_per_check // 2))
         loop = device.loop(fused_cuda.settle, precision)

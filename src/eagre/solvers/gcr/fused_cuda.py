@@ -179,7 +179,7 @@ SCOPE: dict[str, Any] = {
 
 
 def kernel(text: str, vector: int, scope: Mapping[str, Any] = SCOPE, **known: int) -> Entry:
-    """Return a kernel of `fused_source` for `vector` points per thread; scope: called functions; known: constants."""
+    """Return a kernel of `fused` for `vector` points per thread; scope: called functions; known: constants."""
     side = min(2, vector)
     side_names = {"west", "east", "its_west", "its_east"}
     points = {

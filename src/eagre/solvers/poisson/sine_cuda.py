@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from eagre.backend.compilation.cells import cell, cplx, cuda, load_two, store_two, switch
-from eagre.solvers.poisson.butterflies import transform1, transform4, transform8
+from eagre.solvers.poisson.sine_plan import transform1, transform4, transform8
 
 N = switch("N", 16)
 R = switch("R", 8)

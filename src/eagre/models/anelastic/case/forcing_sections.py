@@ -2,21 +2,121 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+import numpy as np
+from pydantic import Field, PlainValidator, ValidationInfo, model_validator
 
-from eagre.config.section import Section
+from eagre.config.section import Section, check
+from eagre.config.toml import literal
+from eagre.config.values.expressions import Expression
+from eagre.config.values.field_values import number_or_expression
+from eagre.config.values.types import InputFile, Metres, key_of
+from eagre.config.values.units import DIMENSIONS, parse_quantity, unit_factor
 from eagre.errors import InputError
-from eagre.models.anelastic.case.height_values import (
-    HeatingHeights,
-    HeightValue,
-    NumberHeights,
-    SpeedHeights,
-    TemperatureHeights,
-    TimeHeights,
-)
+from eagre.models.anelastic.base.vertical_profiles import FormulaProfile, Profile, TableProfile
 from eagre.models.anelastic.forcing.profile_forcing import Forcing, Nudging
+
+
+class HeightTable(Section):
+    """Table of heights and values in the case file."""
+
+    heights: list[Metres] = Field(description="increasing heights above z = 0, metres", examples=[[0.0, 1000.0]])
+    values: list[float | str] = Field(
+        description="one value per height; SI units, or with units", examples=[[0.0, 5.0]]
+    )
+
+    @model_validator(mode="after")
+    def _same_length(self) -> HeightTable:
+        if len(self.heights) != len(self.values):
+            got = f"{len(self.heights)} heights and {len(self.values)} values"
+            raise InputError(
+                got, allowed="one value per height, at least two", problem="The numbers of heights and values differ."
+            )
+        return self
+
+    def profile(self, name: str, dimension: str) -> Profile:
+        """Return a profile in SI units of `dimension`, interpolated linearly."""
+        values = [parse_quantity(value, dimension, "values") for value in self.values]
+        return TableProfile(np.array(self.heights), np.array(values), name)
+
+
+class HeightFile(Section):
+    """Profile from two columns of a text table. Units in the column names, as in ``z (km)``, are applied."""
+
+    file: InputFile = Field(description="a table with a header, relative to the case file", examples=["wind.csv"])
+    height: str | None = Field(default=None, description="column of heights; the first by default", examples=["z"])
+    value: str | None = Field(default=None, description="column of values; the second by default", examples=["u"])
+    units: str | None = Field(
+        default=None, description="unit of the values; by default the unit in the column name, or SI", examples=["m/s"]
+    )
+
+    def profile(self, name: str, dimension: str) -> Profile:
+        """Read the profile from the file."""
+        from eagre.io import read_heights
+
+        def scale(written: str) -> float:
+            unit = self.units or ("" if dimension == "number" else written.strip())  # scalars have no unit
+            return 1.0 if unit in ("", "-") else unit_factor(unit, dimension)
+
+        heights, values = read_heights(self.file, height=self.height, value=self.value, scale=scale)
+        return TableProfile(heights, values, f"{name} of {self.file}")
+
+
+@dataclass(frozen=True)
+class HeightValue:
+    """Value of a key.
+
+    Parameters
+    ----------
+    source : float, Expression, HeightTable or HeightFile
+    dimension : str
+        A key of `eagre.config.values.units.DIMENSIONS`.
+    """
+
+    source: float | Expression | HeightTable | HeightFile
+    dimension: str
+
+    def profile(self, name: str) -> float | Profile:
+        """Return a number or a profile."""
+        if isinstance(self.source, Expression):
+            expression = self.source
+            return FormulaProfile(lambda z: expression(z=z))
+        if isinstance(self.source, (HeightTable, HeightFile)):
+            return self.source.profile(name, self.dimension)
+        return self.source
+
+
+def height_value(dimension: str) -> PlainValidator:
+    """Return a validator of a number, an expression in z, a table or a file."""
+
+    def read(value: Any, info: ValidationInfo) -> HeightValue:
+        if isinstance(value, HeightValue):
+            return value
+        if isinstance(value, dict):
+            kind = HeightTable if "heights" in value or "values" in value else HeightFile
+            return HeightValue(check(kind, value, info.context), dimension)
+        number = number_or_expression(value, info, dimension, ("z",))
+        if number is not None:
+            return HeightValue(number, dimension)
+        key = key_of(info)
+        raise InputError(
+            f"{key} = {literal(value)}",
+            allowed=f"a number in {DIMENSIONS[dimension].si}, an expression in z, or a table with heights and values, "
+            "or with file",
+            fix=f"{key} = {{heights = [0.0, 1000.0], values = [0.0, 0.0]}}",
+        )
+
+    return PlainValidator(read)
+
+
+SpeedHeights = Annotated[HeightValue, height_value("speed")]
+TemperatureHeights = Annotated[HeightValue, height_value("temperature")]
+HeatingHeights = Annotated[HeightValue, height_value("heating")]
+NumberHeights = Annotated[HeightValue, height_value("number")]
+TimeHeights = Annotated[HeightValue, height_value("time")]
+
 
 PROFILE = "a number, an expression in z, {heights, values} or {file}"
 

@@ -11,7 +11,7 @@ from eagre.advection.plan import Advector
 from eagre.backend.device import Device, Work, check_precision
 from eagre.errors import InputError
 from eagre.models.anelastic.base.base_state import BaseState
-from eagre.models.anelastic.forcing import forcing_kernels
+from eagre.models.anelastic.forcing import tendencies
 from eagre.models.anelastic.setup import Setup
 
 Array = np.ndarray
@@ -99,9 +99,9 @@ class Inflow:
         launches: list[Work] = []
         for axis in self._axes:
             cell, v, region = (
-                (forcing_kernels.hold_x, faces.v1, (nz, ny, 2))
+                (tendencies.hold_x, faces.v1, (nz, ny, 2))
                 if axis == "x"
-                else (forcing_kernels.hold_y, faces.v2, (nz, 2, nx))
+                else (tendencies.hold_y, faces.v2, (nz, 2, nx))
             )
             loop = self._device.loop(cell, self._precision)
             launches.append(self._device.over(loop, region, (x, v, self.arrays[f"inflow_{axis}_{name}"])))

@@ -55,7 +55,7 @@ def factor_of(tables, k, j, i):
 
 @cell
 def divide(k, j, i, f, tables):
-    """Solve for a transformed periodic z; tables : `Symbols`. A CPU uses `cyclic_columns`."""
+    """Solve for a transformed periodic z; tables : `Symbols`. A CPU uses `spectral.solve_periodic_cpu`."""
     factor = real(factor_of(tables, k, j, i))
     for component in range(PARTS):
         f[k, j, PARTS * i + component] *= factor

@@ -1,4 +1,7 @@
-"""Pressure operator of a grid: separate launches of prforc, divrhs, laplc and nablaCnablax."""
+"""Pressure operator of a grid: separate launches of prforc, divrhs, laplc and nablaCnablax.
+
+Point functions of `operator` run in a generic loop, or by vectorised rows on a CPU.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,142 @@ from typing import Any
 
 import numpy as np
 
+from eagre.backend.compilation.cells import cell, entry, prange, real, switch
 from eagre.backend.device import Device, Launch, check_precision
+from eagre.models.anelastic.base.grid_lines import (
+    axis_x,
+    axis_y,
+    axis_z,
+    centre,
+    inner_line,
+    line_at,
+    lower,
+    periodic_line,
+    upper,
+)
 from eagre.models.anelastic.base.metric import Metric
-from eagre.models.anelastic.pressure import horizontal
 from eagre.models.anelastic.pressure import operator as cells
 from eagre.models.anelastic.pressure.coefficients import Coefficients
-from eagre.models.anelastic.pressure.grid_loops import at_point, rows_cpu
+from eagre.models.anelastic.pressure.operator import c11_at, density_at, residual_of, set_residual, tensor_at
+
+POINT = switch("POINT", set_residual)
+
+
+@cell
+def at_point(k, j, i, q, provisional, out, medium, normal, grid):
+    """Evaluate the point function at a point."""
+    POINT(
+        q, provisional, out, medium, normal, line_at(k, axis_z(grid)), line_at(j, axis_y(grid)),
+        line_at(i, axis_x(grid)),
+    )  # fmt: skip
+
+
+@entry
+def rows_cpu(q, provisional, out, medium, normal, grid):
+    """Evaluate all points; two points at each end of rows and planes at boundaries of z are handled separately."""
+    nz, ny, nx = q.shape
+    without_sides = grid.periodic_z or nz == 1
+    for row in prange(nz * ny):
+        k = row // ny
+        y = line_at(row - k * ny, axis_y(grid))
+        z = line_at(k, axis_z(grid))
+        ends = min(nx, 4)
+        for m in range(ends):
+            i = m if m < 2 else nx - ends + m
+            POINT(q, provisional, out, medium, normal, z, y, line_at(i, axis_x(grid)))
+        if without_sides or (k > 1 and k < nz - 2):
+            z = periodic_line(k, axis_z(grid))
+            for m in range(nx - 4):
+                POINT(q, provisional, out, medium, normal, z, y, inner_line(np.uint32(m), axis_x(grid)))
+        else:
+            for m in range(nx - 4):
+                POINT(q, provisional, out, medium, normal, z, y, inner_line(np.uint32(m), axis_x(grid)))
+
+
+@cell
+def across(q, medium, z, y, x):
+    """Return rho* c11 times the derivative of q along x at a point, 0 at a boundary."""
+    weight = density_at(medium.density, z.here, y.here, x.here) * c11_at(medium.c11, z.here, y.here, x.here)
+    return real(0.0) if x.on else weight * (q[z.here, y.here, x.high] - q[z.here, y.here, x.low]) * x.over
+
+
+@cell
+def along(q, medium, z, y, x):
+    """Return the same along y."""
+    weight = density_at(medium.density, z.here, y.here, x.here) * c11_at(medium.c11, z.here, y.here, x.here)
+    return real(0.0) if y.on else weight * (q[z.here, y.high, x.here] - q[z.here, y.low, x.here]) * y.over
+
+
+@cell
+def horizontal_of(q, medium, z, y, x):
+    """Return H q: the horizontal divergence of rho* c11 times the horizontal derivatives, without coordinate slopes."""
+    zc, yc, xc = centre(z), centre(y), centre(x)
+    total = (across(q, medium, zc, yc, upper(x)) - across(q, medium, zc, yc, lower(x))) * x.over
+    return total + (along(q, medium, zc, upper(y), xc) - along(q, medium, zc, lower(y), xc)) * y.over
+
+
+@cell
+def set_horizontal(q, inputs, out, medium, normal, z, y, x):
+    """Compute nablaCnablax: H q / rho*."""
+    k, j, i = z.here, y.here, x.here
+    out.x[k, j, i] = horizontal_of(q, medium, z, y, x) / density_at(medium.density, k, j, i)
+
+
+@cell
+def stiffness(medium, k, j, i):
+    """Return rho* c11."""
+    return density_at(medium.density, k, j, i) * c11_at(medium.c11, k, j, i)
+
+
+@cell
+def diagonal_of(medium, z, y, x):
+    """Return -(diagonal of H)."""
+    k, j, i = z.here, y.here, x.here
+    east = real(0.0) if x.on_high else stiffness(medium, k, j, x.high) * x.over_high
+    west = real(0.0) if x.on_low else stiffness(medium, k, j, x.low) * x.over_low
+    north = real(0.0) if y.on_high else stiffness(medium, k, y.high, i) * y.over_high
+    south = real(0.0) if y.on_low else stiffness(medium, k, y.low, i) * y.over_low
+    return (east + west) * x.over + (north + south) * y.over
+
+
+@cell
+def set_line_system(q, inputs, out, medium, normal, z, y, x):
+    """Compute d, w d and the coupling of a column; normal.x (1, 1, 1): 1 / beta, or 0 for the diagonal of H."""
+    k, j, i = z.here, y.here, x.here
+    over_beta = normal.x[0, 0, 0]
+    d = diagonal_of(medium, z, y, x)
+    if over_beta > real(0.0):
+        d = density_at(medium.density, k, j, i) * over_beta
+    out.x[k, j, i] = d
+    out.y[k, j, i] = real(0.5) * d if z.on else d
+    t = tensor_at(medium, z.high, j, i)
+    through = (t.g13 * t.g13 + t.g23 * t.g23) * t.c11 + t.g33 * t.g33 * t.c33
+    inner = z.on_high == 0 and z.high != k
+    over = z.over_high * z.over_high if inner else real(0.0)
+    out.z[k, j, i] = density_at(medium.density, z.high, j, i) * through * over
+
+
+@cell
+def set_line_right(q, inputs, out, medium, normal, z, y, x):
+    """Compute rho* r - H q - d q; inputs: r and d."""
+    k, j, i = z.here, y.here, x.here
+    total = density_at(medium.density, k, j, i) * inputs.x[k, j, i] - horizontal_of(q, medium, z, y, x)
+    out.x[k, j, i] = total - inputs.y[k, j, i] * q[k, j, i]
+
+
+@cell
+def set_weighed(q, inputs, out, medium, normal, z, y, x):
+    """Compute rho* q."""
+    k, j, i = z.here, y.here, x.here
+    out.x[k, j, i] = density_at(medium.density, k, j, i) * q[k, j, i]
+
+
+@cell
+def set_sweep(q, inputs, out, medium, normal, z, y, x):
+    """Compute a q + b L q + c r; inputs: r, and a, b, c as (1, 1, 3)."""
+    k, j, i = z.here, y.here, x.here
+    total = inputs.y[0, 0, 0] * q[k, j, i] + inputs.y[0, 0, 1] * residual_of(q, inputs, medium, normal, z, y, x)
+    out.x[k, j, i] = total + inputs.y[0, 0, 2] * inputs.x[k, j, i]
 
 
 class PressureOperator(Coefficients):
@@ -99,29 +232,25 @@ class PressureOperator(Coefficients):
 
     def horizontal(self, q: Any, out: Any) -> Launch:
         """Return launches of nablaCnablax: the horizontal part of L q without slopes of the coordinate."""
-        return self._over(
-            horizontal.set_horizontal, q, cells.Vector(q, q, q), cells.Vector(out, out, out), forced=False
-        )
+        return self._over(set_horizontal, q, cells.Vector(q, q, q), cells.Vector(out, out, out), forced=False)
 
     def weighed(self, q: Any, out: Any) -> Launch:
         """Return launches of out = rho* q."""
-        return self._over(horizontal.set_weighed, q, cells.Vector(q, q, q), cells.Vector(out, out, out), forced=False)
+        return self._over(set_weighed, q, cells.Vector(q, q, q), cells.Vector(out, out, out), forced=False)
 
     def sweep(self, q: Any, r: Any, numbers: Any, out: Any) -> Launch:
         """Return launches of out = a q + b L q + c r; `numbers` holds a, b, c, (1, 1, 3); out must differ from q."""
         operands = cells.Vector(r, numbers, r)
-        return self._over(horizontal.set_sweep, q, operands, cells.Vector(out, out, out), forced=False)
+        return self._over(set_sweep, q, operands, cells.Vector(out, out, out), forced=False)
 
     def line_system(self, over_beta: float, out: tuple[Any, Any, Any]) -> Launch:
         """Return the column systems of `sweeps`: d, w d, a; d = rho* / beta, or -(diagonal of H) if 1 / beta is 0."""
         number = self.device.array(np.full((1, 1, 1), over_beta, check_precision(self.precision)))
-        launch = self._over(horizontal.set_line_system, out[0], cells.Vector(*out), cells.Vector(*out), forced=False)
+        launch = self._over(set_line_system, out[0], cells.Vector(*out), cells.Vector(*out), forced=False)
         inverse_beta = cells.Normal(number, number, number)
         arguments = tuple(inverse_beta if isinstance(one, cells.Normal) else one for one in launch.arguments)
         return launch._replace(arguments=arguments)
 
     def line_right(self, q: Any, r: Any, d: Any, out: Any) -> Launch:
         """Return launches of out = rho* r - H q - d q."""
-        return self._over(
-            horizontal.set_line_right, q, cells.Vector(r, d, r), cells.Vector(out, out, out), forced=False
-        )
+        return self._over(set_line_right, q, cells.Vector(r, d, r), cells.Vector(out, out, out), forced=False)

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from eagre.fields import Variable
-from eagre.models.barotropic.sampling.diagnostics import velocity
-from eagre.models.barotropic.sampling.energy_budget import relative_vorticity
+from eagre.models.barotropic.sampling.diagnostics import relative_vorticity, velocity
 from eagre.models.barotropic.sampling.scales import layer_note, munk_width, numbers_note, radius_note
 from eagre.models.barotropic.setup import Setup
 from eagre.models.barotropic.stability import step_note

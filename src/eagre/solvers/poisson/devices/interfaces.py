@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device, HostCall, Launch, check_precision
-from eagre.solvers.poisson.columns import DECAY, NOWHERE, column_table
-from eagre.solvers.poisson.columns_cpu import CHUNK
+from eagre.solvers.poisson.columns import CHUNK, DECAY, NOWHERE, column_table
 from eagre.solvers.poisson.devices.slabs import slab_couplings
 from eagre.solvers.poisson.devices.slabs_cpu import join_bands_cpu
 from eagre.solvers.poisson.devices.slabs_cuda import coupled_row_blocks, ends_taken, join_bands_cuda

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from eagre.backend.compilation.cells import cell, entry, prange
-from eagre.solvers.poisson.columns import DECAY, DELTA
-from eagre.solvers.poisson.columns_cpu import CHUNK, FAR
+from eagre.solvers.poisson.columns import CHUNK, DECAY, DELTA, FAR
 
 
 @cell

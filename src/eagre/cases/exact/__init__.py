@@ -1,1 +1,0 @@
-"""Exact solutions on NumPy arrays."""
