@@ -64,7 +64,7 @@ def test_manning_map_acts_cell_by_cell(light_device, rng):
 
 
 @pytest.mark.parametrize("scheme", ["rk2", "euler", "srk2", "ds1", "ds2"])
-def test_a_film_under_wind_takes_the_speed_of_balance_at_once(scheme, device):
+def test_a_film_under_wind_takes_the_speed_of_balance_at_once(scheme, light_device):
     """Steps hundreds of times friction's own time: tau / rho = g n^2 |q|^2 / h^(7/3) after one, and ever after.
 
     Friction by a speed of before goes past it and back for ever: from rest to 40 times that speed in the first step.
@@ -72,8 +72,8 @@ def test_a_film_under_wind_takes_the_speed_of_balance_at_once(scheme, device):
     depth, manning, x, y = 2e-3, 0.03, 0.3, 0.4
     grid = eagre.Grid(6, 5, 100.0, 100.0)
     model = eagre.ShallowWater(
-        grid, 0.0, depth=depth, manning=manning, boundaries=AROUND, sources=[eagre.WindStress(x, y)], device=device,
-        scheme=scheme, precision="double", desingularisation_depth=1e-5, time_step=100.0,
+        grid, 0.0, depth=depth, manning=manning, boundaries=AROUND, sources=[eagre.WindStress(x, y)], scheme=scheme,
+        device=light_device, precision="double", desingularisation_depth=1e-5, time_step=100.0,
     )  # fmt: skip
     balance = (np.hypot(x, y) / 1000.0 * depth ** (7.0 / 3.0) / (9.81 * manning**2)) ** 0.5 / depth
     for steps in (2, 4, 6):
@@ -85,7 +85,7 @@ def test_a_film_under_wind_takes_the_speed_of_balance_at_once(scheme, device):
 
 @pytest.mark.parametrize("scheme", ["rk2", "euler", "srk2", "ds1", "ds2"])
 @pytest.mark.parametrize("precision", ["single", "double"])
-def test_balance_of_friction_and_wind_is_kept(scheme, precision, device):
+def test_balance_of_friction_and_wind_is_kept(scheme, precision, light_device):
     """A current whose friction is the wind's force stays as it is, whatever the angle and the time step."""
     depth, manning, u, v = 0.05, 0.03, 0.4, 0.1
     drag = 9.81 * manning**2 * np.hypot(u, v) / depth ** (1.0 / 3.0) * 1000.0
@@ -93,7 +93,7 @@ def test_balance_of_friction_and_wind_is_kept(scheme, precision, device):
     grid = eagre.Grid(6, 5, 100.0, 100.0)
     model = eagre.ShallowWater(
         grid, 0.0, depth=depth, velocity_x=u, velocity_y=v, manning=manning, boundaries=AROUND, sources=[wind],
-        device=device, scheme=scheme, precision=precision, time_step=20.0,
+        device=light_device, scheme=scheme, precision=precision, time_step=20.0,
     )  # fmt: skip
     model.advance(1e9, max_steps=40)
     close = 1e-12 if precision == "double" else 2e-5

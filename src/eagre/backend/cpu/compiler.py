@@ -87,7 +87,7 @@ _Cache = sound(caching.FunctionCache, (caching.UserProvidedCacheLocator, caching
 
 def _cached(function: Any, **options: Any) -> Any:
     """Compile `function`, or load its code from disk."""
-    dispatcher: Any = njit(nogil=True, pipeline_class=Whole, **OPTIONS, **options)(function)
+    dispatcher: Any = njit(nogil=True, no_cfunc_wrapper=True, pipeline_class=Whole, **OPTIONS, **options)(function)
     dispatcher._cache = _Cache(function)
     return dispatcher
 
