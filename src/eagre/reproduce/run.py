@@ -16,7 +16,7 @@ from eagre.reproduce.verdicts import Line, NotRun, holds, not_run
 
 PRECISIONS = ("single", "double")
 MAX_SECONDS = 60.0
-ERROR = "error"  # in place of the numbers of an item that failed
+ERROR = "error"  # replaces the numbers of an item that failed
 
 
 def reproduce(

@@ -53,7 +53,8 @@ __all__ = [
 # optimised differently, and would add in another order (3 % of the shallow-water step's speed).
 FAST = {"nnan", "ninf", "nsz", "arcp", "contract", "afn"}
 # Formulas are called by compiled code only: without the doors for Python they compile in four fifths of the time.
-_NO_DOORS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_NO_C_WRAPPER: dict[str, Any] = {"no_cfunc_wrapper": True}
+_NO_DOORS: dict[str, Any] = {"no_cpython_wrapper": True, **_NO_C_WRAPPER}
 # Programs get all arrays as arguments and allocate none. Numba's run-time system would count references to the arrays
 # of a tuple in every iteration and prevent vectorisation (docs/development/decisions/0099-no-reference-counts.md).
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
@@ -87,7 +88,7 @@ _Cache = sound(caching.FunctionCache, (caching.UserProvidedCacheLocator, caching
 
 def _cached(function: Any, **options: Any) -> Any:
     """Compile `function`, or load its code from disk."""
-    dispatcher: Any = njit(nogil=True, no_cfunc_wrapper=True, pipeline_class=Whole, **OPTIONS, **options)(function)
+    dispatcher: Any = njit(nogil=True, pipeline_class=Whole, **_NO_C_WRAPPER, **OPTIONS, **options)(function)
     dispatcher._cache = _Cache(function)
     return dispatcher
 

@@ -148,19 +148,19 @@ def any_flux_y(q, bed, s, j, c, i, p):
 @cell
 def has_walls(walls, face, j, i0, n):
     """Return whether a south or west face (`SOUTH_FACE`, `WEST_FACE`) of n cells of row j is closed."""
-    found = 0
+    bits = 0
     for i in range(n):
-        found |= walls[j, i0 + i] & face
-    return found != 0
+        bits |= walls[j, i0 + i] & face
+    return bits != 0
 
 
 @cell
-def walled_faces(low, own, high, closed_low, closed_high, h, b_low, b_high, p):
+def walled_faces(low, centre, high, closed_low, closed_high, h, b_low, b_high, p):
     """Return `FACES` of a cell with the mirror state behind closed faces.
 
-    low, own, high : surface, normal and tangential velocity of the three cells of a line.
+    low, centre, high : surface, normal and tangential velocity of the three cells of a line.
     """
-    w, u, v = own
+    w, u, v = centre
     zero = real(0.0)
     return FACES(
         w, select(closed_low, zero, scaled_difference(low[0], w, p)),

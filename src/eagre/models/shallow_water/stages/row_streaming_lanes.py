@@ -10,7 +10,7 @@ from eagre.kernels.limiters import scaled_difference
 from eagre.kernels.roots import larger, select, smaller
 from eagre.models.shallow_water.kernels import PRIMITIVE, WALLS, fully_wet, over_depth
 
-WALL_ROWS = 5  # rows of faces that a tile depends on beside those of its own rows
+WALL_ROWS = 5  # rows of faces that a tile depends on in addition to those of its rows
 PARTS = switch("PARTS", False)  # whether a side has walls and other conditions, so that each face is looked up
 
 
@@ -96,10 +96,10 @@ def walls_of(edges, column, row, ny, nx):
 def internal_walls(faces, j0, rows, i):
     """Return `InternalWalls` of the column of a tile that begins at row j0 of the arrays with ghosts."""
     if WALLS:
-        found = 0
+        bits = 0
         for k in range(rows + WALL_ROWS):
-            found |= faces[min(j0 + k, faces.shape[0] - 1), i]
-        return InternalWalls(faces, anywhere(found != 0))
+            bits |= faces[min(j0 + k, faces.shape[0] - 1), i]
+        return InternalWalls(faces, anywhere(bits != 0))
     return InternalWalls(faces, False)
 
 
