@@ -87,16 +87,16 @@ def test_the_implicit_model_takes_its_values_on_the_way():
 
 
 @pytest.mark.parametrize("make", [explicit, implicit])
-def test_values_under_a_weather_that_changes_on_the_way_are_those_of_stops(make):
+def test_values_under_a_weather_that_changes_on_the_way_are_those_of_stops(make, light_device):
     """Records of the weather change in the middle of a leg, where no value is taken."""
     points, made = [(0, 0), (3, 2), (4, 6)], []
     for on_its_way in (True, False):
-        model = make(BASIN, [eagre.WeatherRain(shower(BASIN)), *storm(BASIN)], device="cpu")
+        model = make(BASIN, [eagre.WeatherRain(shower(BASIN)), *storm(BASIN)], device=light_device)
         made.append(Gauges(model, points, 7.0))
         made[-1].run(on_its_way, end=70.0)
     assert_same(*made)
     assert made[0].times == [7.0 * k for k in range(11)]
-    still = Gauges(make(BASIN, [], device="cpu"), points, 7.0)
+    still = Gauges(make(BASIN, [], device=light_device), points, 7.0)
     still.run(True, end=70.0)
     assert np.abs(np.array(made[0].values)[-1, 4] - np.array(still.values)[-1, 4]).min() > 0.0  # the storm is felt
 

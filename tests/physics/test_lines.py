@@ -41,10 +41,10 @@ def inside_of(ring, grid):
 
 @pytest.mark.parametrize("precision", ["single", "double"])
 @pytest.mark.parametrize("scheme", [*SCHEMES, "implicit"])
-def test_a_ring_closes_the_balance_of_what_it_holds(scheme, precision):
+def test_a_ring_closes_the_balance_of_what_it_holds(scheme, precision, light_device):
     """In single precision to what depths are rounded by."""
     options = {} if scheme == "implicit" else {"scheme": scheme}
-    model = pond(scheme == "implicit", precision, **options)
+    model = pond(scheme == "implicit", precision, device=light_device, **options)
     own = inside_of(RING, model.grid)
     first = model.field("depth")[own].astype(float).sum() * model.grid.cell_area
     model.advance(8.0)
@@ -57,8 +57,8 @@ def test_a_ring_closes_the_balance_of_what_it_holds(scheme, precision):
 
 
 @pytest.mark.parametrize("implicit", [False, True])
-def test_series_of_lines_sum_up_and_go_on_after_a_restart(implicit):
-    whole, cut, on = (pond(implicit) for _ in range(3))
+def test_series_of_lines_sum_up_and_go_on_after_a_restart(implicit, light_device):
+    whole, cut, on = (pond(implicit, device=light_device) for _ in range(3))
     found = []
     for model, times in ((whole, (0.0, 2.0, 4.0, 6.0)), (cut, (0.0, 2.0)), (on, (4.0, 6.0))):
         if model is on:
