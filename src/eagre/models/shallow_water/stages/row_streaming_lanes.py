@@ -10,7 +10,7 @@ from eagre.kernels.limiters import scaled_difference
 from eagre.kernels.roots import larger, select, smaller
 from eagre.models.shallow_water.kernels import PRIMITIVE, WALLS, fully_wet, over_depth
 
-WALL_ROWS = 5  # rows of faces that a tile depends on in addition to those of its rows
+WALL_ROWS = 5  # faces that a tile depends on: rows in addition to the rows of the tile
 PARTS = switch("PARTS", False)  # whether a side has walls and other conditions, so that each face is looked up
 
 
