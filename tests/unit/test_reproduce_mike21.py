@@ -155,12 +155,13 @@ def test_copies_are_compared(monkeypatch):
 
 @pytest.mark.parametrize(("used", "failed"), [(1.0, False), (1.1, True)])
 def test_the_memory_of_a_gpu_is_filled(monkeypatch, used, failed):
-    """64 bytes per cell in double precision: 0.95 of 4 MB hold 243 x 243 cells, and the padding of the arrays."""
-    free = [4e6, 4e6 - used * mike21_gpu.device_bytes(243, 243, 8, 0)]
+    """Seven values per cell without friction: 4 MB hold 267 x 267 cells, and the padding of the arrays."""
+    free = [4e6, 4e6 - used * 7.0 / 8.0 * mike21_gpu.device_bytes(267, 267, 8, 0)]
+    monkeypatch.setattr(mike21_gpu, "FILLED", 4_000_000)
     monkeypatch.setattr(type(select("cpu")), "free_memory", lambda device: free.pop(0))
     monkeypatch.setattr(Run, "on_gpu", property(lambda run: True))
     line = mike21_gpu.filled_memory(run_of("section-8.2.5"))
-    assert line.computed == pytest.approx(used) and line.failed == failed and "243 x 243" in line.note
+    assert line.computed == pytest.approx(used) and line.failed == failed and "267 x 267" in line.note
 
 
 @pytest.mark.simulator
