@@ -86,6 +86,9 @@ def draw_numbers(path: Path, title: str, lines: Sequence[Line]) -> None:
     figure.savefig(path, dpi=120)
 
 
+WORDS = ("", "1", "1 (about)", "at least", "text")  # units that are remarks on the printed number
+
+
 @cache
 def stored_lines(name: str) -> tuple[Line, ...]:
     """Return the stored results of GPUs for a paper: rows of ``reproduce.csv`` files in ``data/stored.csv``."""
@@ -102,8 +105,9 @@ def stored_lines(name: str) -> tuple[Line, ...]:
 def stored_note(line: Line) -> str:
     """Return the description of a stored result with its origin."""
     precision = f", {line.precision}" if line.precision else ""
-    unit = "" if line.unit == "1" else f" {line.unit}"
-    return f"stored, {line.device}{precision} (commit {line.commit}): {_formatted(line)}{unit}"
+    unit = "" if line.unit in WORDS else f" {line.unit}"
+    note = f" ({line.note})" if line.note else ""
+    return f"stored, {line.device}{precision} (commit {line.commit}): {_formatted(line)}{unit}{note}"
 
 
 def _formatted(line: Line) -> str:
