@@ -86,7 +86,7 @@ def draw_numbers(path: Path, title: str, lines: Sequence[Line]) -> None:
     figure.savefig(path, dpi=120)
 
 
-WORDS = ("", "1", "1 (about)", "at least", "text")  # units that are remarks on the printed number
+WORDS = ("", "1", "1 (about)", "at least", "text")  # units that qualify the printed number
 
 
 @cache
