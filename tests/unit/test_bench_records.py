@@ -247,3 +247,19 @@ def test_speeds_of_the_performance_page_are_those_of_records():
                 assert float(number) == round(one / 1e9, 1)
                 speeds += 1
     assert speeds == 38
+
+
+def test_costs_of_options_on_the_performance_page_are_those_of_records():
+    root = Path(__file__).parents[2]
+    page = (root / "docs/performance/index.md").read_text(encoding="utf-8").split("## Cost of options")[1]
+    records = json.loads((root / "benchmarks/results/options.json").read_text(encoding="utf-8"))
+    ratios = {
+        (one["model"], one["variant"], one["device"]): one["ratio"] for one in records if one["precision"] == "single"
+    }
+    rows = re.findall(r"\| `([\w-]+)` \| ([^|]+) \| ([\d.-]+) \| ([\d.-]+) \|", page.split("## ")[0])
+    options = {(model, option) for model, option, _ in ratios if option != "default"}
+    assert {(model, option) for model, option, *_ in rows} == options and len(rows) == len(options)
+    for model, option, *cells in rows:
+        for device, cell in zip(("AMD EPYC", "NVIDIA H200"), cells, strict=True):
+            ratio = ratios.get((model, option, device))
+            assert cell == ("-" if ratio is None else f"{ratio:.2f}"), (model, option, device)
