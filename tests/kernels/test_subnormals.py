@@ -16,7 +16,7 @@ from eagre.cases.mike21 import pool
 from eagre.models.barotropic.update.update_cpu import update_cpu
 from eagre.models.shallow_water.stages.row_streaming_cpu import stage_cpu
 from eagre.models.shallow_water_adi.sweeps.sweep_cpu import sweep_x_cpu, sweep_y_cpu
-from eagre.solvers.poisson.columns_cpu import solve_columns_cpu
+from eagre.solvers.poisson.columns import solve_columns_cpu
 from eagre.solvers.poisson.devices.slabs_cpu import join_bands_cpu
 from eagre.solvers.tridiagonal import thomas
 from kernels.programs import halved
