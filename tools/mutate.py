@@ -60,7 +60,7 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "tests/unit/test_io_grid_mapping.py",
     "io/vectors/outline.py": "tests/cli/test_cli_export.py",
     "io/writers/field_files.py": "tests/cli/test_cli_outputs.py tests/unit/test_io_gdal.py",
-    "io/weather/record_": "tests/unit/test_io_weather.py tests/unit/test_io_weather_joined.py",
+    "io/weather/records.py": "tests/unit/test_io_weather.py tests/unit/test_io_weather_joined.py",
     "io/records/records.py": "tests/unit/test_io_netcdf.py tests/unit/test_io_gauges.py",
     "io/tables/csv_rows.py": "tests/unit/test_io_gauges.py tests/cli/test_cli_files.py",
     "io/tables/series.py": "tests/unit/test_io_series.py",

@@ -136,15 +136,16 @@ def stage_ptx(precision, card=(9, 0), **switches):
     signature = (
         (real[:, :, ::1],) * 3
         + (real[:, ::1], real[:, :, ::1])
-        + (terms, kept, types.int32[:, :, ::1], bits[::1], active, numbers, types.float64[::1], types.int64)
+        + (terms, kept, types.int32[:, :, ::1], types.uint8[:, ::1], bits[::1], active, numbers)
+        + (types.float64[::1], types.int64)
     )
     module = load(source_of(row_streaming_cuda.stage_cuda, "cuda", precision, {"ROWS": 64, **switches}), "stage_cuda")
     return ptx(module.stage_cuda, signature, card)
 
 
-@pytest.mark.parametrize("second", [False, True])
-def test_single_precision_kernel_has_no_double_arithmetic(second):
-    text = stage_ptx("single", SECOND=second, FRICTION=2)
+@pytest.mark.parametrize(("second", "walls"), [(False, False), (True, False), (False, True)])
+def test_single_precision_kernel_has_no_double_arithmetic(second, walls):
+    text = stage_ptx("single", SECOND=second, FRICTION=2, WALLS=walls)
     assert not re.findall(r"\b(?:add|sub|mul|div|fma|sqrt|rcp|max|min)[\w.]*\.f64", text)
     assert not re.findall(r"\.local", text)
 
