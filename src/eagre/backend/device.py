@@ -296,7 +296,10 @@ class CpuDevice(HostArrays):
         self._run_each(self._bound(launches))
 
     def prepare(self, launches: Sequence[Work]) -> None:
-        parallel.prepare([(one.program, one.arguments) for one in launches if isinstance(one, Launch)], self.threads)
+        from numba import typeof
+
+        calls = [(one.program, one.arguments) for one in launches if isinstance(one, Launch)]
+        parallel.prepare(calls, self.threads, lambda program, argument: typeof(argument))
 
     def repeated(self, launches: Sequence[Work], times: int) -> Callable[[], None]:
         bound = self._bound(launches)

@@ -26,6 +26,7 @@ def validate(
     names: Annotated[bool, typer.Option("--list", help="List the cases and exit.")] = False,
 ) -> None:
     """Run cases with known solutions, report the errors, and fail if an error exceeds its limit."""
+    from eagre.backend.compilation.parallel import compile_workers
     from eagre.cli.support.console import console
     from eagre.validation.registry import validations
 
@@ -39,9 +40,10 @@ def validate(
     check_folder(output)
     print_device(device, out)
     failed = 0
-    for kind in kinds:
-        folder = output if output is None or len(kinds) == 1 else output / kind
-        failed += _validate(kind, case, folder, device, precision, out)
+    with compile_workers():
+        for kind in kinds:
+            folder = output if output is None or len(kinds) == 1 else output / kind
+            failed += _validate(kind, case, folder, device, precision, out)
     if failed:
         raise typer.Exit(1)
 

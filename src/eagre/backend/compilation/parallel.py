@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-MAX_WORKERS = 3  # maximum number of workers; a model has one or two large programs
+MAX_WORKERS = 7  # maximum number of workers; a model has few large programs
 WORKER_MODULE = "eagre.backend.compilation.worker"
 
 
@@ -44,20 +44,21 @@ class CompileWorkers:
         self.local_jobs: list[tuple[Any, tuple[Any, ...]]] = []
 
     def distribute(self, dispatchers: dict[Job, Any], cores: int) -> None:
-        """Distribute jobs, longest first, to the worker with the least work; `dispatchers` are the Numba programs."""
-        count = min(cores - 1, len(dispatchers) - 1, MAX_WORKERS)
-        if count < 1 or self.processes:
+        """Distribute jobs, longest first, to the process with the least work; `dispatchers` are the Numba programs."""
+        jobs = sorted((job for job in dispatchers if job.module not in self.pending), key=lambda job: -job.work)
+        with suppress(OSError):  # no more processes can be started
+            while len(self.processes) < min(cores - 1, len(jobs) - 1, MAX_WORKERS):
+                self.processes.append(started())
+        if len(jobs) < 2 or not self.processes:
             return
-        batches: list[list[Job]] = [[] for _ in range(count + 1)]
-        for job in sorted(dispatchers, key=lambda job: -job.work):
+        batches: list[list[Job]] = [[] for _ in range(len(self.processes) + 1)]
+        for job in jobs:
             min(batches, key=lambda batch: sum(one.work for one in batch)).append(job)
         *remote, local = batches  # the longest goes to a worker: this process has additional jobs
-        with suppress(OSError):  # no more processes can be started
-            for batch in remote:
-                process = started(batch)
-                self.processes.append(process)
+        for process, batch in zip(self.processes, remote, strict=True):
+            if batch and sent(process, batch):
                 self.pending.update((job.module, process) for job in batch)
-        self.local_jobs = [(dispatchers[job], job.types) for job in local]
+        self.local_jobs += [(dispatchers[job], job.types) for job in local]
 
     def wait(self, module: str) -> None:
         """Wait until the program of this name is compiled, if a worker has it."""
@@ -77,8 +78,9 @@ class CompileWorkers:
     def end(self) -> None:
         """Stop the workers."""
         for process in self.processes:
-            with process:  # waits, and closes the pipes
-                process.kill()
+            process.kill()
+            with suppress(OSError), process:  # waits, and closes the pipes, which may hold unsent jobs
+                pass
 
 
 _workers: CompileWorkers | None = None
@@ -96,17 +98,20 @@ def compile_workers() -> Iterator[None]:
         _workers = previous
 
 
-def prepare(calls: Iterable[tuple[Callable[..., Any], Sequence[Any]]], cores: int) -> None:
-    """Distribute uncompiled programs, each with the arguments of a call, to `cores` processes."""
+def prepare(
+    calls: Iterable[tuple[Callable[..., Any], Sequence[Any]]], cores: int, type_of: Callable[[Any, Any], Any]
+) -> None:
+    """Distribute uncompiled programs, each with the arguments of a call, to `cores` processes.
+
+    type_of : function of a program and an argument that returns the type of the argument for the compiler
+    """
     if _workers is None:
         return
-    from numba import typeof
-
     dispatchers: dict[Job, Any] = {}
     for program, arguments in calls:
         if hasattr(program, "overloads") and not is_kept(program):
             module, name = sys.modules[program.__module__], program.__name__
-            job = Job(module.__name__, str(module.__file__), name, tuple(map(typeof, arguments)))
+            job = Job(module.__name__, str(module.__file__), name, tuple(type_of(program, one) for one in arguments))
             dispatchers.setdefault(job, program)
     _workers.distribute(dispatchers, cores)
 
@@ -123,17 +128,24 @@ def wait(module: str) -> None:
         _workers.wait(module)
 
 
-def started(jobs: list[Job]) -> subprocess.Popen[bytes]:
+def started() -> subprocess.Popen[bytes]:
     """Start a worker process."""
     paths = os.pathsep.join(map(os.path.abspath, sys.path))
-    process = subprocess.Popen(
+    return subprocess.Popen(
         [sys.executable, "-P", "-m", WORKER_MODULE],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": paths},
     )
+
+
+def sent(process: subprocess.Popen[bytes], jobs: list[Job]) -> bool:
+    """Send jobs to a worker process; return False if it has ended."""
     assert process.stdin is not None
-    with suppress(OSError), process.stdin:  # the worker may have ended
+    try:
         pickle.dump(jobs, process.stdin)
-    return process
+        process.stdin.flush()
+    except OSError:
+        return False
+    return True

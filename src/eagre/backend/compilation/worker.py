@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import pickle
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from eagre.backend.compilation.program import imported
 
 
 def serve() -> None:
-    """Compile the jobs of standard input in order."""
-    for job in pickle.load(sys.stdin.buffer):
-        getattr(imported(job.module, Path(job.path)), job.function).compile(job.types)
-        print(job.module, flush=True)
+    """Compile the jobs of standard input in order, until it is closed."""
+    with suppress(EOFError):
+        while True:
+            for job in pickle.load(sys.stdin.buffer):
+                getattr(imported(job.module, Path(job.path)), job.function).compile(job.types)
+                print(job.module, flush=True)
 
 
 if __name__ == "__main__":

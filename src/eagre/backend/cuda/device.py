@@ -11,10 +11,12 @@ from functools import cache, cached_property
 from typing import Any
 
 import cupy
+import numba
 import numpy as np
 
+from eagre.backend.compilation import parallel
 from eagre.backend.cuda.compiler import cuda, pause
-from eagre.backend.cuda.launch import Packed, kernel_of
+from eagre.backend.cuda.launch import Packed, kernel_of, type_of
 from eagre.backend.cuda.staging import StagingBuffer
 from eagre.backend.device import Device, HostCall, Launch, Transfer, Work
 from eagre.errors import DeviceError
@@ -22,6 +24,7 @@ from eagre.layouts.gpu_properties import GpuProperties, properties_from
 
 STATIC_SHARED = 48 * 1024  # shared memory available to every kernel, bytes
 ANY_WAY = 4  # cudaMemcpyDefault: direction inferred from the addresses
+WORKER_MEMORY = 2 << 30  # free memory of the GPU per compile worker, bytes; the context of a worker takes 0.5 GB
 
 
 @cache
@@ -141,6 +144,14 @@ class CudaDevice(Device):
                 one.program.launch(one, self.stream.ptr, early=one.early and self.starts_early)
             else:
                 one.program[one.grid, one.block, self._numba_stream, one.shared](*one.arguments)
+
+    def prepare(self, launches: Sequence[Work]) -> None:
+        if self.index:  # workers compile for the first GPU
+            return
+        self.use()
+        calls = [(one.program, one.arguments) for one in launches if isinstance(one, Launch)]
+        cores = min(numba.config.NUMBA_DEFAULT_NUM_THREADS, 1 + self.free_memory() // WORKER_MEMORY)
+        parallel.prepare(calls, cores, type_of)
 
     def bound(self, launches: Sequence[Work]) -> list[Work]:
         """Return launches with packed arguments and loaded programs, as stream capture allows neither."""

@@ -26,13 +26,13 @@ _KINDS: dict[Any, Any] = {}  # Numba types of CuPy arrays
 
 def kernel_of(program: Any, arguments: tuple[Any, ...]) -> Any:
     """Return the compiled kernel of a program for the types of `arguments`."""
-    return program.compile(tuple(_kind(program, argument) for argument in arguments))
+    return program.compile(tuple(type_of(program, argument) for argument in arguments))
 
 
-def _kind(program: Any, value: Any) -> Any:
+def type_of(program: Any, value: Any) -> Any:
     """Return the Numba type of an argument; array types are derived from dtype and strides, as a view takes 100 us."""
     if isinstance(value, tuple):
-        return types.BaseTuple.from_types([_kind(program, item) for item in value], type(value))
+        return types.BaseTuple.from_types([type_of(program, item) for item in value], type(value))
     if not isinstance(value, cupy.ndarray):
         return program.typeof_pyval(value)
     key = value.dtype, value.shape, value.strides

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from eagre.backend.compilation import parallel
 from eagre.backend.compilation.code_cache import sound
 from eagre.backend.compilation.numba_internals import CUDACache, CUDACodeLibrary
 
@@ -20,7 +21,12 @@ LIMIT = "driver = limited_driver("  # source line with the register limit
 _compiled: dict[tuple[str, str, str], Any] = {}  # kernels of this process, by source, name and types
 
 
-KernelCache: Any = sound(CUDACache, CUDACache._impl_class._locator_classes[:2])  # NUMBA_CACHE_DIR, __pycache__
+def _wait(cache: Any, signature: Any, context: Any) -> None:
+    """Wait for a worker that compiles this kernel; numba-cuda then loads the code."""
+    parallel.wait(cache.module)
+
+
+KernelCache: Any = sound(CUDACache, CUDACache._impl_class._locator_classes[:2], _wait)  # NUMBA_CACHE_DIR, __pycache__
 
 
 class PtxCache(KernelCache):

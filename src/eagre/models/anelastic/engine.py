@@ -11,6 +11,7 @@ import numpy as np
 from eagre.backend.device import Device
 from eagre.backend.group import Group
 from eagre.device_mesh import DeviceMesh, DistributedArray
+from eagre.errors import ConvergenceError
 from eagre.models.anelastic.base.base_state import BaseState
 from eagre.models.anelastic.devices.step_subdomains import DistributedSteps, devices_of
 from eagre.models.anelastic.setup import Setup, metric_of
@@ -25,6 +26,7 @@ COUNTS = ("steps", "iterations", "dt_min", "dt_max", "courant", "divergence")
 COMPONENTS = ("u", "v", "w")
 SHORT = 1e-3  # ratio of time steps below which the previous step is not used for extrapolation
 MAX_CHECKPOINT_SIZE = 1 << 30  # maximum size of an in-memory checkpoint on a GPU, bytes
+MAX_REFINEMENTS = 2  # maximum number of projections of the initial velocity after one that did not converge
 
 
 class Engine:
@@ -187,15 +189,28 @@ class Engine:
         return bool(self._finite_checks) and all([check.are_finite() for check in self._finite_checks])
 
     def project(self, dt: float) -> None:
-        """Remove the divergence of the current velocity, dt max |div| to the tolerance, as at the start of a run."""
+        """Remove the divergence of the current velocity, dt max |div| to the tolerance, as at the start of a run.
+
+        Rounding of phi limits the divergence: a wind U against walls at a distance L has phi of U L, whose rounding
+        error eps U L / dx^2 of the divergence can exceed the tolerance in single precision. The velocity is then
+        corrected with this phi, and its much smaller divergence is removed by another projection.
+        """
         projection, fields = self.steps.projection, self.steps.fields
         coefficients = self.base_state.implicit(1.0, 0.0)  # same shapes as in steps, for the same compiled kernels
         values = (np.full_like(coefficients[name], c) for name, c in (("c11", 1), ("c12", 0), ("c33", 1)))
         projection.set_coefficients(*values)
-        for provisional, q_n in zip(projection.provisional, fields.velocity, strict=True):
-            if provisional is not q_n:
-                self.device.copy(provisional, q_n)
-        projection.solve(dt)
+        for remaining in reversed(range(MAX_REFINEMENTS + 1)):
+            for provisional, q_n in zip(projection.provisional, fields.velocity, strict=True):
+                if provisional is not q_n:
+                    self.device.copy(provisional, q_n)
+            try:
+                projection.solve(dt)
+                break
+            except ConvergenceError:
+                if not remaining:
+                    raise
+                projection.correct()
+                self._forget_pressure()
         self._clear(fields.forces)
         self._forget_pressure()
         self.steps.forget_time_step()

@@ -309,8 +309,12 @@ class DistributedProjection:
             If the tolerance is not reached.
         """
         result = self.find(dt)
-        self._devices.run([self.final])
+        self.correct()
         return result
+
+    def correct(self) -> None:
+        """Compute u, v, w of the current phi, as the last part of `solve`."""
+        self._devices.run([self.final])
 
     def find(self, dt: float) -> Projected:
         """Solve for phi, without the stage `final`."""

@@ -349,8 +349,12 @@ class Projection:
         self._device.run(self._first_guess(dt))
         self.steps = (dt, self.steps[0])
         result = self._until.run(self.tolerance / dt, self._max_iterations)
-        self._device.run(self._final)
+        self.correct()
         return Projected(result.iterations, result.norm * dt)
+
+    def correct(self) -> None:
+        """Compute u, v, w of the current phi, as the last part of `solve`."""
+        self._device.run(self._final)
 
     def set_out(self, dt: float) -> None:
         """Set the next time step, s, and the first guess, before launches of `unlooked`."""
