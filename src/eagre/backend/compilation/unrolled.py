@@ -8,8 +8,17 @@ compiler does not unroll a loop.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from typing import Any
+
+_OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
+    ast.Div: operator.truediv, ast.Mod: operator.mod, ast.USub: operator.neg, ast.Not: operator.not_,
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}  # fmt: skip
+"""Operators of expressions whose operands are known."""
 
 
 def unrolled(text: str, counts: Mapping[str, int]) -> str:
@@ -19,20 +28,33 @@ def unrolled(text: str, counts: Mapping[str, int]) -> str:
     assert isinstance(function, ast.FunctionDef)
     parameters = {argument.arg for argument in function.args.args}
     function.body = _Writer(dict(counts), parameters).block(function.body)
-    return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+    return ast.unparse(tree) + "\n"
 
 
 class _Writer(ast.NodeTransformer):
-    """Transformer that unrolls statements and replaces names by numbers."""
+    """Transformer that unrolls statements and replaces names by numbers; it makes new nodes, as loops repeat theirs."""
 
     def __init__(self, known: dict[str, int], parameters: set[str]) -> None:
         self.known, self.parameters = known, parameters
 
-    def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
-        """Return the transformed statements."""
-        transformed: list[ast.stmt] = []
-        for one in statements:
-            result = self.visit(ast.parse(ast.unparse(one)).body[0])
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        if not node._fields:
+            return node
+        made: Any = type(node)(*(self._field(getattr(node, name)) for name in node._fields))
+        made.lineno = 0  # `ast.unparse` reads it
+        return made
+
+    def _field(self, value: Any) -> Any:
+        """Return the transformed value of a field of a node."""
+        if isinstance(value, list):
+            return self.block(value)
+        return self.visit(value) if isinstance(value, ast.AST) else value
+
+    def block(self, nodes: list[Any]) -> list[Any]:
+        """Return the transformed statements, or expressions."""
+        transformed: list[Any] = []
+        for one in nodes:
+            result = self._field(one)
             transformed += result if isinstance(result, list) else [result]
         return transformed
 
@@ -41,30 +63,26 @@ class _Writer(ast.NodeTransformer):
         if isinstance(node.iter, ast.Call) and ast.unparse(node.iter.func) == "range" and len(node.iter.args) == 1:
             count = self._number(self.visit(node.iter.args[0]))
         if count is None or not isinstance(node.target, ast.Name):
-            node.iter = self.visit(node.iter)
-            node.body = self.block(node.body)
-            return node
+            return ast.For(node.target, self.visit(node.iter), self.block(node.body), [], lineno=0)
         statements: list[ast.stmt] = []
         for n in range(count):
             statements += _Writer({**self.known, node.target.id: n}, self.parameters).block(node.body)
         return statements
 
-    def visit_While(self, node: ast.While) -> Any:
-        node.test, node.body = self.visit(node.test), self.block(node.body)
-        return node
-
     def visit_If(self, node: ast.If) -> Any:
         test = self.visit(node.test)
         if isinstance(test, ast.Constant):
             return self.block(node.body if test.value else node.orelse)
-        node.test, node.body, node.orelse = test, self.block(node.body) or [ast.Pass()], self.block(node.orelse)
-        return node
+        return ast.If(test, self.block(node.body) or [ast.Pass()], self.block(node.orelse))
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         test = self.visit(node.test)
         if isinstance(test, ast.Constant):
             return self.visit(node.body if test.value else node.orelse)
         return ast.IfExp(test, self.visit(node.body), self.visit(node.orelse))
+
+    def visit_Constant(self, node: ast.Constant) -> Any:
+        return node
 
     def visit_Name(self, node: ast.Name) -> Any:
         return ast.Constant(self.known[node.id]) if node.id in self.known else node
@@ -76,8 +94,7 @@ class _Writer(ast.NodeTransformer):
             numbers = [self._number(axis_index) for axis_index in indices]
             if None not in numbers:
                 return ast.Name("_".join([node.value.id, *map(str, numbers)]), node.ctx)
-        node.value, node.slice = self.visit(node.value), index
-        return node
+        return ast.Subscript(self.visit(node.value), index, node.ctx)
 
     def visit_BinOp(self, node: ast.BinOp) -> Any:
         return self._folded(ast.BinOp(self.visit(node.left), node.op, self.visit(node.right)))
@@ -90,9 +107,10 @@ class _Writer(ast.NodeTransformer):
 
     def _folded(self, node: Any) -> Any:
         """Return the value of a constant expression, or the expression."""
-        operands = (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
-        if all(isinstance(operand, ast.Constant) for operand in operands):
-            return ast.Constant(eval(ast.unparse(node)))
+        operands = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+        [*_, symbol] = [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)]
+        if all(isinstance(operand, ast.Constant) for operand in operands) and len(operands) < 3:
+            return ast.Constant(_OPERATORS[type(symbol)](*(operand.value for operand in operands)))
         return node
 
     @staticmethod
