@@ -68,14 +68,14 @@ def steady_bandwidth(device: Device) -> Iterator[Bandwidth]:
     bandwidth.last = copy_bandwidth(device)
 
 
-def gpu_only(run: Run, number: Number) -> Line:
-    """Return the line of a number that needs a GPU, with the stored result of a GPU."""
+def gpu_only(run: Run, number: Number, reason: str = "needs a GPU") -> Line:
+    """Return the line of a number that a CPU does not compute, with the stored result of a GPU."""
     stored = [
         stored_note(line)
         for line in stored_lines(run.paper.name)
         if (line.item, line.row, line.column) == (number.item, number.row, number.column)
     ]
-    return not_run(number, "; ".join(["needs a GPU", *stored]))
+    return not_run(number, "; ".join([reason, *stored]))
 
 
 def validated(

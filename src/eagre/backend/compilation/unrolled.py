@@ -107,7 +107,7 @@ class _Writer(ast.NodeTransformer):
 
     def _folded(self, node: Any) -> Any:
         """Return the value of a constant expression, or the expression."""
-        operands = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+        operands: list[Any] = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
         [*_, symbol] = [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)]
         if all(isinstance(operand, ast.Constant) for operand in operands) and len(operands) < 3:
             return ast.Constant(_OPERATORS[type(symbol)](*(operand.value for operand in operands)))

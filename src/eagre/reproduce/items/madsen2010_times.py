@@ -135,7 +135,7 @@ def kernel_table(run: Run, precision: str, make: Callable[..., Work]) -> Iterato
         pair = {"plain": run.number("naive", grid), "kernel": run.number("A", grid)}
         if not run.on_gpu and run.max_seconds < seconds:
             write = f"eagre reproduce {run.paper.name} {run.item} --most {seconds:.0f}"
-            yield from (not_run(number, f"takes minutes on a CPU: {write}") for number in pair.values())
+            yield from (gpu_only(run, number, f"takes minutes on a CPU: {write}") for number in pair.values())
             continue
         with steady_bandwidth(device) as bandwidth:
             results = timed_pair(device, precision, partial(make, device, grid, precision))
