@@ -119,4 +119,4 @@ def test_no_doubles_in_single_precision():
     for options in (Options(), Options(3, False, True)):
         plan = plan_of(device, "single", shape, SIDES["mixed"], options)
         device.run(plan.launches(x, np.zeros_like(x), Advector(*v[::-1], h)))
-    assert {"fill", "advect", "velocities", "allowed_fractions", "limit", "correct", "take"} <= check(device)
+    assert {"fill", "advect", "velocities", "allowed_fractions", "correct", "take"} <= check(device)

@@ -24,7 +24,7 @@ class Options(NamedTuple):
 
     @property
     def switches(self) -> dict[str, Any]:
-        return {"GAUGE": self.gauge, "THIRD_ORDER": self.third_order}
+        return {"GAUGE": self.gauge, "THIRD_ORDER": self.third_order, "NONOSCILLATORY": self.nonoscillatory}
 
 
 class Advector(NamedTuple):
@@ -125,19 +125,22 @@ class StagedPlan:
 
         odd : whether x changes its sign across the walls of z, y and x, as the normal velocity does.
         """
-        launches = [self.fill(staged.FIRST, x, odd), *self.fill_advector(v), self.fill_h(v.h)]
-        launches.append(self._stage(staged.advect, 1, 1))
-        if self.options.passes == 1:
-            return [*launches, self.take(staged.X, out)]
-        for left in reversed(range(1, self.options.passes)):
-            launches += self._correction(out, left > 1)
-            if left > 1:
-                launches += [self.fill(staged.X, out, odd), *self.fill_advector(self._pseudo_velocities)]
-        return launches
+        return self.together([(x, out, odd)], v)
 
     def together(self, transported: Sequence[tuple[Any, Any, tuple[bool, bool, bool]]], v: Advector) -> list[Work]:
         """Return launches of a step of several fields with one advector; transported : x, out, odd, see `launches`."""
-        return [launch for x, out, odd in transported for launch in self.launches(x, out, v, odd)]
+        launches: list[Work] = [self.fill_h(v.h)]
+        for n, (x, out, odd) in enumerate(transported):
+            if n == 0 or self.options.passes > 2:  # the third pass replaces the advector
+                launches += self.fill_advector(v)
+            launches += [self.fill(staged.FIRST, x, odd), self._stage(staged.advect, 1, 1)]
+            if self.options.passes == 1:
+                launches.append(self.take(staged.X, out))
+            for left in reversed(range(1, self.options.passes)):
+                launches += self._correction(out, left > 1)
+                if left > 1:
+                    launches += [self.fill(staged.X, out, odd), *self.fill_advector(self._pseudo_velocities)]
+        return launches
 
     def _correction(self, out: Any, again: bool) -> list[Work]:
         """Return a corrective pass: X to out; again : store its unlimited pseudo velocities as an advector."""
@@ -149,7 +152,7 @@ class StagedPlan:
             targets = zip(fields, self._pseudo_velocities, strict=False)
             launches += [self.take(field, target) for field, target in targets]
         if self.options.nonoscillatory:
-            launches += [self._stage(staged.allowed_fractions, first, 3), self._stage(staged.limit, first + 1, 3)]
+            launches.append(self._stage(staged.allowed_fractions, first, 3))
         return [*launches, self._loop(staged.correct, self.shape, self.fields, self.depth, out)]
 
     def courant(self, out: Any, v: Advector) -> list[Work]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from eagre.advection import scratch_cpu
 from eagre.advection.fused_cpu import step_cpu
-from eagre.advection.plan import DIVISION_FLOOR, NOWHERE, Advector, Options, StagedPlan
+from eagre.advection.plan import DIVISION_FLOOR, Advector, Options, StagedPlan
 from eagre.backend.compilation.cells import Cell
 from eagre.backend.device import CpuDevice, Device, Launch, Work
 
@@ -102,9 +103,12 @@ class FusedPlan(StagedPlan):
             self._packed[odd] = scratch_cpu.Sides(index, numbers)
         return self._packed[odd]
 
-    def launches(self, x: Any, out: Any, v: Advector, odd: tuple[bool, bool, bool] = NOWHERE) -> list[Work]:
+    def together(self, transported: Sequence[tuple[Any, Any, tuple[bool, bool, bool]]], v: Advector) -> list[Work]:
+        return [self._launch(*one, v) for one in transported]
+
+    def _launch(self, x: Any, out: Any, odd: tuple[bool, bool, bool], v: Advector) -> Launch:
         faces = (still if still is not None else a for still, a in zip(self._still[:3], v[:3], strict=True))
         program = self._program(step_cpu, v.h is not None)
         h = x if v.h is None else v.h
         workspace = (self._sides(odd), self._scratch, self._extra, self._tiles)
-        return [Launch(program, (x, out, Advector(*faces), h, *workspace))]
+        return Launch(program, (x, out, Advector(*faces), h, *workspace))

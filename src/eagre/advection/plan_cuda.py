@@ -70,9 +70,6 @@ class StreamingPlan(StagedPlan):
             *(zeros(shape, self.dtype) if still else None for shape, still in zip(shapes, ones, strict=True))
         )
 
-    def launches(self, x: Any, out: Any, v: Advector, odd: tuple[bool, bool, bool] = NOWHERE) -> list[Work]:
-        return self.together([(x, out, odd)], v)
-
     def together(self, transported: Sequence[tuple[Any, Any, tuple[bool, bool, bool]]], v: Advector) -> list[Work]:
         launches: list[Work] = []
         while transported:

@@ -20,6 +20,7 @@ from eagre.kernels.mpdata import (
 )
 
 THIRD_ORDER = switch("THIRD_ORDER", False)
+NONOSCILLATORY = switch("NONOSCILLATORY", True)
 
 FIRST, X, H, U1, U2, U3, V1, V2, V3, UP, DOWN = range(11)
 FIELDS = 11
@@ -162,23 +163,25 @@ def allowed_fractions(k, j, i, s, low):
 
 
 @cell
-def limit(k, j, i, s, low):
-    """Limit V1, V2, V3 in place; each position reads only its own values."""
-    k, j, i = k + low, j + low, i + low
-    f1, f2, f3 = fluxes(s, k, j, i)
-    up, down = s[UP, k, j, i], s[DOWN, k, j, i]
-    s[V1, k, j, i] *= limiter(f1, s[UP, k, j, i - 1], s[DOWN, k, j, i - 1], up, down)
-    s[V2, k, j, i] *= limiter(f2, s[UP, k, j - 1, i], s[DOWN, k, j - 1, i], up, down)
-    s[V3, k, j, i] *= limiter(f3, s[UP, k - 1, j, i], s[DOWN, k - 1, j, i], up, down)
+def limited_flux(s, k, j, i, field, back):
+    """Return the corrective flux of V1, V2 or V3 through the face between a point and the one `back`, limited."""
+    bk, bj, bi = back
+    before, x, v = s[X, k - bk, j - bj, i - bi], s[X, k, j, i], s[field, k, j, i]
+    if NONOSCILLATORY:
+        up, down = s[UP, k - bk, j - bj, i - bi], s[DOWN, k - bk, j - bj, i - bi]
+        v *= limiter(corrective_flux(before, x, v), up, down, s[UP, k, j, i], s[DOWN, k, j, i])
+    return corrective_flux(before, x, v)
 
 
 @cell
 def correct(k, j, i, s, low, out):
     """Corrective pass; out : (nz, ny, nx)."""
     to_k, to_j, to_i, k, j, i = k, j, i, k + low, j + low, i + low
-    w, south, below = fluxes(s, k, j, i)
-    e, north, above = fluxes(s, k, j, i + 1)[0], fluxes(s, k, j + 1, i)[1], fluxes(s, k + 1, j, i)[2]
-    out[to_k, to_j, to_i] = s[X, k, j, i] - ((e - w) + (north - south) + (above - below)) / s[H, k, j, i]
+    x, y, z = (0, 0, 1), (0, 1, 0), (1, 0, 0)
+    net = limited_flux(s, k, j, i + 1, V1, x) - limited_flux(s, k, j, i, V1, x)
+    net += limited_flux(s, k, j + 1, i, V2, y) - limited_flux(s, k, j, i, V2, y)
+    net += limited_flux(s, k + 1, j, i, V3, z) - limited_flux(s, k, j, i, V3, z)
+    out[to_k, to_j, to_i] = s[X, k, j, i] - net / s[H, k, j, i]
 
 
 @cell
