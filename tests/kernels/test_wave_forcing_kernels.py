@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,7 +39,7 @@ def test_simulated_cuda_equals_the_cpu():
 
 def motion_of_side(device, side, **options):
     """Velocity and acceleration of a side with a surface that varies along it; the surface and its rates."""
-    kind = DistributedLaplace if isinstance(device, Group) else LaplaceProblem
+    kind: Any = DistributedLaplace if isinstance(device, Group) else LaplaceProblem
     h, linear = np.full(SHAPE, DEPTH), bool(options.get("linear"))
     problem = kind(h, (SPACING, SPACING), Vertical(4, 2), (False, False), device, "double", linear)
     rng = np.random.default_rng(3)

@@ -110,7 +110,7 @@ def of_wall(eta, j, i, wall):
 
 @cell
 def set_edge_means(j, i, eta, rates, means, wall, edge):
-    """Set the part of the means over the side from every so many points of a row; 0 in other rows."""
+    """Set partial means over the side, of every so many points of a row; 0 in other rows."""
     eta_mean, rate, rise = real(0.0), real(0.0), real(0.0)
     if edge.weights_y[j] > real(0.0):
         for m in range(np.int64(edge.first) + i, edge.stop, means.shape[2]):
@@ -125,11 +125,11 @@ def set_edge_means(j, i, eta, rates, means, wall, edge):
 
 
 @cell
-def sum_of_parts(means, row, first, step):
-    """Return the sum of the parts of a mean, with stride `step`."""
-    total, parts = 0.0, means.shape[2]
-    for n in range(first, means.shape[1] * parts, step):
-        total += means[row, n // parts, n % parts]
+def sum_of_means(means, row, first, step):
+    """Return the sum of the partial means of a row, with stride `step`."""
+    total, per_row = 0.0, means.shape[2]
+    for n in range(first, means.shape[1] * per_row, step):
+        total += means[row, n // per_row, n % per_row]
     return total
 
 
@@ -145,22 +145,22 @@ def set_motion(motion, eta, rate, rise, depth, absorption):
 
 @serial_entry
 def set_motion_cpu(means, motion, depth, absorption):
-    """See `set_motion`; sums the parts of the means in their order."""
-    eta, rate = sum_of_parts(means, ETA, 0, 1), sum_of_parts(means, RATE, 0, 1)
-    set_motion(motion, eta, rate, sum_of_parts(means, RISE, 0, 1), depth, absorption)
+    """See `set_motion`; sums the partial means in their order."""
+    eta, rate = sum_of_means(means, ETA, 0, 1), sum_of_means(means, RATE, 0, 1)
+    set_motion(motion, eta, rate, sum_of_means(means, RISE, 0, 1), depth, absorption)
 
 
 @entry
 def set_motion_cuda(means, motion, depth, absorption):
     """See `set_motion`; one block, with a reproducible tree reduction over its threads."""
     tree, t = cuda.shared.array(THREADS, np.float64), cuda.threadIdx.x
-    add_up(tree, t, THREADS, sum_of_parts(means, ETA, t, THREADS))
+    add_up(tree, t, THREADS, sum_of_means(means, ETA, t, THREADS))
     eta = tree[0]
     cuda.syncthreads()
-    add_up(tree, t, THREADS, sum_of_parts(means, RATE, t, THREADS))
+    add_up(tree, t, THREADS, sum_of_means(means, RATE, t, THREADS))
     rate = tree[0]
     cuda.syncthreads()
-    add_up(tree, t, THREADS, sum_of_parts(means, RISE, t, THREADS))
+    add_up(tree, t, THREADS, sum_of_means(means, RISE, t, THREADS))
     if t == 0:
         set_motion(motion, eta, rate, tree[0], depth, absorption)
 
@@ -261,8 +261,8 @@ class Inlet(Forcing):
         switches = {"BENDS": not linear}
         self._loops = {one.name: device.loop(one, "double", switches) for one in (push, set_off, set_edge_means)}
         self._edge = _edge(laplace, side)
-        parts = -(-(self._edge.stop - self._edge.first) // PART)
-        self._means, self._all_means, self._spread = laplace.rows_of_all(MEANS, parts)
+        per_row = -(-(self._edge.stop - self._edge.first) // PART)
+        self._means, self._all_means, self._spread = laplace.rows_of_all(MEANS, per_row)
         self._set_motion = device.program(set_motion_cuda if device.kind == "cuda" else set_motion_cpu, "double")
 
     def begin_stage(self, time: float, dt: float, stage: int) -> bool:

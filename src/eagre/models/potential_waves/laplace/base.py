@@ -118,8 +118,8 @@ class Laplace:
         """Return the launch of a one-block program, of THREADS threads on a GPU, on every device."""
         raise NotImplementedError
 
-    def rows_of_all(self, count: int, parts: int = 1) -> tuple[Any, Any, list[Any]]:
-        """Return arrays of some values per row and layer, (count, ny, parts), and launches that complete the second.
+    def rows_of_all(self, count: int, per_row: int = 1) -> tuple[Any, Any, list[Any]]:
+        """Return arrays of some values per row and layer, (count, ny, per_row), and launches that complete the second.
 
         Returns
         -------

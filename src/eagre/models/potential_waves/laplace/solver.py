@@ -128,8 +128,8 @@ class LaplaceProblem(Laplace):
     def on_each(self, program: Any, *arguments: Any) -> Launch:
         return Launch(program, arguments, (1,), (THREADS,))
 
-    def rows_of_all(self, count: int, parts: int = 1) -> tuple[Any, Any, list[Launch]]:
-        sums = self.device.zeros((count, self.shape[0], parts), np.float64)
+    def rows_of_all(self, count: int, per_row: int = 1) -> tuple[Any, Any, list[Launch]]:
+        sums = self.device.zeros((count, self.shape[0], per_row), np.float64)
         return sums, sums, []
 
     def _bottom_squares(self) -> np.ndarray:

@@ -167,8 +167,8 @@ class DistributedLaplace(Laplace):
         ranks = range(len(self.subdomains))
         return [[Launch(program, part_of(arguments, rank), (1,), (THREADS,))] for rank in ranks]
 
-    def rows_of_all(self, count: int, parts: int = 1) -> tuple[DistributedArray, DistributedArray, list[Stage]]:
-        shape, ranks = (count, self.shape[0], parts), range(len(self.subdomains))
+    def rows_of_all(self, count: int, per_row: int = 1) -> tuple[DistributedArray, DistributedArray, list[Stage]]:
+        shape, ranks = (count, self.shape[0], per_row), range(len(self.subdomains))
         local_rows, whole = self.device.field_zeros(shape, np.float64), self.device.zeros(shape, np.float64)
         transport, layers = LocalTransport(self.device.group), slice(None)
         for rank in ranks:

@@ -160,11 +160,11 @@ def set_carried(j, i, eta, phi, w, frequency, over_dx, over_dy, lines):
 @cell
 def set_row_maxima(k, j, i, fields, maxima):
     """Set the maximum of 0 and every so many points of a row; BAD if one of them is not finite."""
-    largest = real(0.0)
+    maximum = real(0.0)
     for m in range(np.int64(i), fields.shape[2], maxima.shape[2]):
         value = fields[k, j, m]
-        largest = max(largest, real(BAD) if is_bad(value) else value)
-    maxima[k, j, i] = largest
+        maximum = max(maximum, real(BAD) if is_bad(value) else value)
+    maxima[k, j, i] = maximum
 
 
 @cell
@@ -248,8 +248,8 @@ class Breaking(Forcing):
         self._loops = {c.name: device.loop(c, "double") for c in (find_crests, set_carried, spread, set_row_maxima)}
         self._maxima = self._crest_fields  # a CPU reads the fields
         if device.kind == "cuda":
-            parts = (CREST_FIELDS, laplace.shape[0], -(-laplace.shape[1] // PART))
-            self._maxima = device.field_zeros(parts, np.float64)
+            shape = CREST_FIELDS, laplace.shape[0], -(-laplace.shape[1] // PART)
+            self._maxima = device.field_zeros(shape, np.float64)
         max_symbol = max_first_difference(laplace.vertical.order)
         self._over = tuple(max_symbol * math.sqrt(inverse) for inverse in self._inverse)
 
@@ -288,8 +288,8 @@ class Breaking(Forcing):
         arguments = (
             laplace.eta, laplace.phi, laplace.w, rates, self._bed, self._gravity, self._crest_fields, laplace.lines,
         )  # fmt: skip
-        found = laplace.device.over(self._loops["find_crests"], laplace.shape, arguments)
-        return [found, *self._set_maxima(CREST_FIELDS)]
+        search = laplace.device.over(self._loops["find_crests"], laplace.shape, arguments)
+        return [search, *self._set_maxima(CREST_FIELDS)]
 
     def begin_stage(self, time: float, dt: float, stage: int) -> bool:
         """See `Forcing.begin_stage`; stage 0 begins and ends events, and sets nu."""
