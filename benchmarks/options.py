@@ -99,12 +99,15 @@ def waves(n: int) -> dict[str, dict[str, Any]]:
     depth = 2.0 + 0.3 * np.sin(np.maximum(grid.x - 30.0, 0.0) / 5.0) + 0.0 * grid.y[:, None]  # level at the paddle
     default = {"model": eagre.PotentialWaves, "grid": grid, "depth": depth, "surface_elevation": wave}
     times = np.append(np.linspace(0.0, 600.0, 6001), LATEST)  # long enough for all turns
-    push = eagre.Series(times, 0.05 * np.sin(2.0 * np.pi * times / 2.0), "velocity")
+    push = eagre.Series(times, 0.05 * np.sin(2.0 * np.pi * times / 2.0), "velocity")  # a flux inlet, by its last row
+    stroke = 0.016 * np.where(times < 590.0, np.sin(2.0 * np.pi * times / 2.0), 0.0)  # at rest before the last row
+    position = eagre.Series(times, stroke, "position")
     return {
         name: default | more
         for name, more in {
             "default": {},
             "paddle": {"wavemakers": [eagre.Wavemaker("west", velocity=push)]},
+            "piston": {"wavemakers": [eagre.Wavemaker("west", position=position)]},
             "breaking": {"breaking": True},
             "sponge": {"sponges": [eagre.SpongeLayer("east", 10.0, 0.3)]},
             "preconditioner lines": {"preconditioner": "lines"},

@@ -151,7 +151,7 @@ def test_crests_by_hand():
     DEVICE.fill(breaking._bed, np.where(x == 0.5, DEPTH, 0.1 * DEPTH)[None, None])  # that of the crest counts
     rates = problem.surface_zeros(2)
     DEVICE.fill(rates, np.stack([rate, 0.0 * rate])[:, None])
-    breaking._detect(0.0, rates)
+    breaking.add(0.0, 0.01, 0, rates)
     found = DEVICE.host(breaking._crest_fields)[:, 0]
     u = math.sin(2.0 * math.pi / n) / (2.0 * math.pi / n)
     # second differences of order 2 see the bump less bent than it is, first ones its rise less steep
@@ -160,7 +160,7 @@ def test_crests_by_hand():
     assert found[RATIO, 8] == pytest.approx(u / speed) and found[SPEED_X, 8] == pytest.approx(speed)
     assert np.count_nonzero(found[RATIO]) == 1
     DEVICE.fill(rates, np.zeros((2, 1, n)))  # a crest that stands: the speed is that of its curvature
-    breaking._detect(0.0, rates)
+    breaking.add(0.0, 0.01, 0, rates)
     k = 2.0 * math.pi * (2.0 * math.sin(0.5 * step) / step)
     slowest = 0.8 * math.sqrt(GRAVITY / k * math.tanh(k * DEPTH))
     assert DEVICE.host(breaking._crest_fields)[SPEED_X, 0, 8] == pytest.approx(slowest)

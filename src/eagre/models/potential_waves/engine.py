@@ -11,7 +11,6 @@ import numpy as np
 from eagre.backend.device import Device
 from eagre.backend.group import Group
 from eagre.errors import ConvergenceError
-from eagre.models.potential_waves.boundaries.wavemaker import with_forcing
 from eagre.models.potential_waves.laplace.base import Laplace
 from eagre.models.potential_waves.laplace.solver import LaplaceProblem
 from eagre.models.potential_waves.laplace.solver_subdomains import DistributedLaplace
@@ -59,7 +58,7 @@ class Engine:
             self.breaking = Breaking(*known, *setup.breaking)
         inlets = [wavemaker.inlet(self.laplace, setup) for wavemaker in setup.wavemakers]
         sponges = [layer.sponge(self.laplace, setup) for layer in setup.sponges]
-        self._sides: list[Any] = [*inlets, *sponges]
+        self._inlets, self._sides = inlets, [*inlets, *sponges]
         self.paddle_velocity = self.laplace.surface_zeros(3) if inlets else None
         self.averages = SurfaceAverages(self, setup.time_statistics)
         self.statistics = None if setup.statistics is None else SurfaceAverages(self, setup.statistics)
@@ -200,8 +199,10 @@ class Engine:
             return
         self.device.run(self._set_rates)
         self.device.fill(self.paddle_velocity, np.zeros((3, *self.setup.grid.shape)))
-        for inlet, speed, _ in with_forcing(self._sides, time, self._rates):
-            inlet.add_velocity(speed, self.paddle_velocity)
+        for forcing in self._sides:
+            forcing.add(time, 0.0, 0, self._rates)
+        for inlet in self._inlets:
+            inlet.add_velocity(self.paddle_velocity)
 
     def vertical_velocity(self) -> np.ndarray:
         """Return the vertical velocity at the surface, (ny, nx), m/s, float64; NaN if the solver does not converge."""

@@ -99,6 +99,8 @@ class Steps:
             "guess": [device.over(device.loop(keep, precision), whole, guess)],
             "extrapolated guess": [device.over(device.loop(extrapolate_guess, precision), whole, guess)],
             **{stage: [self._to_next(stage)] for stage in range(len(STAGES))},
+            **{("forcing", n): one.launches(self._rates) for n, one in enumerate(forcing)},
+            **{("detection", n): one.detection(self._rates) for n, one in enumerate(forcing)},
         }
         device.prepare([*laplace.launches(), *(one for launches in self._parts.values() for one in launches)])
         self._waiting: list[Any] = []
@@ -133,15 +135,22 @@ class Steps:
             if stage > 0:
                 iterations += self._solve(self.time + (fraction or 1.0) * dt)
             self._waiting.append("rates")
-            for forcing in self._forcing:
-                self._catch_up()
-                forcing.add(self.time + BEGINS[stage] * dt, dt, stage, self._rates)
+            self._add_forcing(self.time + BEGINS[stage] * dt, dt, stage)
             self._waiting.append(stage)
             self._apply_zones(self.time + (fraction or 1.0) * dt, dt)
         self._catch_up()
         self.time += dt
         self.last = dt
         return iterations
+
+    def _add_forcing(self, time: float, dt: float, stage: int) -> None:
+        """Queue the forcing of a stage at a time, s; stage 0 runs the queue before the host reads a detection."""
+        for n, forcing in enumerate(self._forcing):
+            if stage == 0 and self._parts["detection", n]:
+                self._waiting.append(("detection", n))
+                self._catch_up()
+            if forcing.begin_stage(time, dt, stage):
+                self._waiting.append(("forcing", n))
 
     def _solve(self, time: float) -> int:
         """Run the queue and a Laplace solve, whose last launches are queued; `time` is that of the next stage, s."""

@@ -18,6 +18,7 @@ from eagre.arguments import real_number
 from eagre.backend.compilation.cells import cell, real
 from eagre.backend.device import Device
 from eagre.errors import InputError
+from eagre.models.potential_waves.surface.forcing import StageValues
 from eagre.waves import FixedPoints, LinearWaves, RegularWave
 
 SIDES = ("west", "east", "south", "north")
@@ -69,8 +70,7 @@ class ZoneRelaxation:
     fields : array on the device, (2, ny, nx)
     rows, columns : slice
     posted : bool
-        Whether targets are staged in pinned host memory and copied by `launches`. The caller must not set a target
-        before the previous one has been copied.
+        Whether targets are staged in pinned host memory; see `StageValues`.
 
     Attributes
     ----------
@@ -81,12 +81,9 @@ class ZoneRelaxation:
     def __init__(self, device: Device, fields: Any, rows: slice, columns: slice, posted: bool = False) -> None:
         shape = rows.stop - rows.start, columns.stop - columns.start
         self._device = device
-        self._keep, self._target = (device.zeros((n, *shape), np.float64) for n in (1, 2))
-        arguments = (fields, self._keep, self._target, rows.start, columns.start)
-        self.launches: list[Any] = [device.over(device.loop(relax, "double"), self._target.shape, arguments)]
-        self._post = device.pinned(self._target.shape, np.float64) if posted else None
-        if self._post is not None:
-            self.launches.insert(0, device.transfer(self._target, self._post))
+        self._keep, self._target = device.zeros((1, *shape), np.float64), StageValues(device, (2, *shape), posted)
+        arguments = (fields, self._keep, self._target.array, rows.start, columns.start)
+        self.launches = [*self._target.launches, device.over(device.loop(relax, "double"), (2, *shape), arguments)]
 
     def keep(self, values: np.ndarray) -> None:
         """Set the weight of the present fields, (rows, columns)."""
@@ -94,10 +91,7 @@ class ZoneRelaxation:
 
     def target(self, values: np.ndarray) -> None:
         """Set the target elevation, m, and potential, m2/s, (2, rows, columns)."""
-        if self._post is None:
-            self._device.fill(self._target, np.ascontiguousarray(values))
-        else:
-            self._post[...] = values
+        self._target.set(values)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from eagre.backend.compilation.cells import cell
 from eagre.errors import InputError
 from eagre.models.potential_waves.boundaries.relaxation_zones import SIDES, from_side, on_plane
 from eagre.models.potential_waves.laplace.base import Laplace
+from eagre.models.potential_waves.surface.forcing import Forcing
 from eagre.waves import angular_frequency, group_velocity, wave_number
 
 STRENGTH = 6.0
@@ -30,7 +31,7 @@ def press(j, i, rates, mu):
     rates[1, j, i] -= mu[0, j, i] * rates[0, j, i]
 
 
-class Sponge:
+class Sponge(Forcing):
     """`Forcing` along a side. It must be the last one of a model, because it uses the complete eta_t.
 
     Parameters
@@ -66,10 +67,8 @@ class Sponge:
         self._mu = laplace.device.field(on_plane(mu, side, laplace.shape)[None])
         self._loop = laplace.device.loop(press, "double")
 
-    def add(self, time: float, dt: float, stage: int, rates: Any) -> None:
-        """See `Forcing.add`."""
-        device = self._laplace.device
-        device.run([device.over(self._loop, self._laplace.shape, (rates, self._mu))])
+    def launches(self, rates: Any) -> list[Any]:
+        return [self._laplace.device.over(self._loop, self._laplace.shape, (rates, self._mu))]
 
 
 def check_sponge(side: str, **numbers: float) -> None:

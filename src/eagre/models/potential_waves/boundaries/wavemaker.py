@@ -33,23 +33,29 @@ doi:10.1016/j.coastaleng.2012.07.002: incident waves are absorbed by U -= sqrt(g
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from eagre.backend.compilation.cells import cell, real, switch
+from eagre.backend.compilation.cells import cell, cuda, entry, real, serial_entry, switch
 from eagre.errors import InputError
 from eagre.models.potential_waves.boundaries.relaxation_zones import SIDES, across_x, from_side
 from eagre.models.potential_waves.laplace.base import Laplace
-from eagre.models.potential_waves.surface.forcing import Forcing
+from eagre.models.potential_waves.surface.forcing import Forcing, StageValues
 from eagre.models.potential_waves.surface.reference_kernels import along_x, along_y
+from eagre.stepping.convergence_loop import THREADS, add_up
 
 HEIGHT = 4.0  # of the column in which a is defined, depths
 TERMS = 40
 NEGLIGIBLE = 1e-16  # ratio of a term to the first one from which terms are omitted
 MAX_BED_FLOW = 1e-3  # maximum flow through a bed that is not flat, relative to U
 BENDS = switch("BENDS", True)  # otherwise linear waves, evaluated at z = 0
+MOTION = 5
+SPEED, ACCELERATION, POSITION, TARGET, TARGET_RATE = range(MOTION)  # of the side: m/s, m/s2, m; of the level: m, m/s
+MEANS = 3
+ETA, RATE, RISE = range(MEANS)  # rows of means over the side: eta, eta_t, and eta_t per velocity of the side
+PART = 32  # points of a row per thread in means over a side along x
 
 Signal = Callable[[float], float]
 
@@ -63,6 +69,15 @@ class Wall(NamedTuple):
     n_y: float
     depth: float
     f: Any  # (TERMS,)
+
+
+class Edge(NamedTuple):
+    """Points of the side: factors of their weights in a mean, (nx,) and (ny,), 0 in other rows; range of columns."""
+
+    weights_x: Any
+    weights_y: Any
+    first: int
+    stop: int
 
 
 # -- cells ----------------------------------------------------------------------------------------
@@ -94,10 +109,68 @@ def of_wall(eta, j, i, wall):
 
 
 @cell
-def push(j, i, eta, phi, rates, speed, acceleration, wall, lines):
+def set_edge_means(j, i, eta, rates, means, wall, edge):
+    """Set partial means over the side, of every so many points of a row; 0 in other rows."""
+    eta_mean, rate, rise = real(0.0), real(0.0), real(0.0)
+    if edge.weights_y[j] > real(0.0):
+        for m in range(np.int64(edge.first) + i, edge.stop, means.shape[2]):
+            weight = edge.weights_x[m] * edge.weights_y[j]
+            _, _, a_z = of_wall(eta, j, m, wall)  # the surface is level across a wall
+            eta_mean += weight * eta[0, j, m]
+            rate += weight * rates[0, j, m]
+            rise += weight * a_z
+    means[ETA, j, i] = eta_mean
+    means[RATE, j, i] = rate
+    means[RISE, j, i] = rise
+
+
+@cell
+def sum_of_means(means, row, first, step):
+    """Return the sum of the partial means of a row, with stride `step`."""
+    total, per_row = 0.0, means.shape[2]
+    for n in range(first, means.shape[1] * per_row, step):
+        total += means[row, n // per_row, n % per_row]
+    return total
+
+
+@cell
+def set_motion(motion, eta, rate, rise, depth, absorption):
+    """Correct the motion of the side for active absorption, 1/s, and for the displacement of a piston."""
+    ratio = motion[POSITION] / (depth + eta)
+    speed = motion[SPEED] - absorption * (eta - motion[TARGET])
+    speed = (speed + ratio * rate) / (1.0 - ratio * rise)
+    motion[SPEED] = speed
+    motion[ACCELERATION] -= absorption * (rate + speed * rise - motion[TARGET_RATE])
+
+
+@serial_entry
+def set_motion_cpu(means, motion, depth, absorption):
+    """See `set_motion`; sums the partial means in their order."""
+    eta, rate = sum_of_means(means, ETA, 0, 1), sum_of_means(means, RATE, 0, 1)
+    set_motion(motion, eta, rate, sum_of_means(means, RISE, 0, 1), depth, absorption)
+
+
+@entry
+def set_motion_cuda(means, motion, depth, absorption):
+    """See `set_motion`; one block, with a reproducible tree reduction over its threads."""
+    tree, t = cuda.shared.array(THREADS, np.float64), cuda.threadIdx.x
+    add_up(tree, t, THREADS, sum_of_means(means, ETA, t, THREADS))
+    eta = tree[0]
+    cuda.syncthreads()
+    add_up(tree, t, THREADS, sum_of_means(means, RATE, t, THREADS))
+    rate = tree[0]
+    cuda.syncthreads()
+    add_up(tree, t, THREADS, sum_of_means(means, RISE, t, THREADS))
+    if t == 0:
+        set_motion(motion, eta, rate, tree[0], depth, absorption)
+
+
+@cell
+def push(j, i, eta, phi, rates, motion, wall, lines):
     """Add the contribution of a to the rates of eta and of the surface potential."""
     a, a_n, a_z = of_wall(eta, j, i, wall)
-    lift, rate = speed * a_z, acceleration * a
+    speed = motion[SPEED]
+    lift, rate = speed * a_z, motion[ACCELERATION] * a
     if BENDS:
         slope = wall.n_x * along_x(eta, 0, j, i, lines.x, lines.periodic_x)
         slope += wall.n_y * along_y(eta, 0, j, i, lines.y, lines.periodic_y)
@@ -110,9 +183,10 @@ def push(j, i, eta, phi, rates, speed, acceleration, wall, lines):
 
 
 @cell
-def set_off(j, i, eta, velocity, speed, wall):
+def set_off(j, i, eta, velocity, motion, wall):
     """Add the velocity grad a at the surface, m/s."""
     _, a_n, a_z = of_wall(eta, j, i, wall)
+    speed = motion[SPEED]
     velocity[0, j, i] += speed * wall.n_x * a_n
     velocity[1, j, i] += speed * wall.n_y * a_n
     velocity[2, j, i] += speed * a_z
@@ -121,7 +195,7 @@ def set_off(j, i, eta, velocity, speed, wall):
 # -- forcing --------------------------------------------------------------------------------------
 
 
-class Inlet:
+class Inlet(Forcing):
     """`Forcing` by a flux through a side of the basin, for flux inlets, pistons and active absorption.
 
     Parameters
@@ -174,12 +248,10 @@ class Inlet:
         depth = float(edge[0])
         _check_bed(np.asarray(h), away if in_x else away[:, None], depth, side)
         device, sign = laplace.device, -1.0 if last else 1.0
-        self._laplace, self._velocity, self._acceleration = laplace, velocity, acceleration
-        self._target, self._target_rate = target, target_rate
-        self._position = None if linear else position
-        self._let_out = math.sqrt(gravity / depth)
-        self._edge, self._edge_weights = _edge(laplace.shape, side, laplace.periodic[int(not in_x)])
-        self._linear, self._depth, self._f = linear, depth, profile_coefficients()
+        self._laplace, self._depth, self._f = laplace, depth, profile_coefficients()
+        self._signals = velocity, acceleration, None if linear else position, target, target_rate
+        self._absorption = 0.0 if target is None else math.sqrt(gravity / depth)
+        self._motion = StageValues(device, (MOTION,), device.graphs and device.is_one)
         self._origin = float((x if in_x else y)[-1 if last else 0]), int(not in_x), sign
         decay = np.exp(-math.pi * away / (HEIGHT * depth))
         self._wall = Wall(
@@ -187,23 +259,48 @@ class Inlet:
             sign if in_x else 0.0, 0.0 if in_x else sign, depth, device.array(self._f),
         )  # fmt: skip
         switches = {"BENDS": not linear}
-        self._push, self._set_off = (device.loop(entry, "double", switches) for entry in (push, set_off))
+        self._loops = {one.name: device.loop(one, "double", switches) for one in (push, set_off, set_edge_means)}
+        self._edge = _edge(laplace, side)
+        per_row = -(-(self._edge.stop - self._edge.first) // PART)
+        self._means, self._all_means, self._spread = laplace.rows_of_all(MEANS, per_row)
+        self._set_motion = device.program(set_motion_cuda if device.kind == "cuda" else set_motion_cpu, "double")
 
-    def add(self, time: float, dt: float, stage: int, rates: Any) -> None:
-        """See `Forcing.add`."""
-        self.apply(self.motion(time, rates), rates)
+    def begin_stage(self, time: float, dt: float, stage: int) -> bool:
+        """See `Forcing.begin_stage`."""
+        self._motion.set([0.0 if signal is None else signal(time) for signal in self._signals])
+        return True
 
-    def apply(self, motion: tuple[float, float], rates: Any) -> None:
-        """Add the contribution of a side with this velocity, m/s, and acceleration, m/s2, to the rates."""
+    def launches(self, rates: Any) -> list[Any]:
+        """Return launches that complete the motion of the side and add to the rates, which lack this side so far."""
+        laplace, device, motion = self._laplace, self._laplace.device, self._motion.array
+        known = laplace.eta, laplace.phi, rates, motion, self._wall, laplace.lines
+        return [
+            *self._motion.launches,
+            *self._motion_launches(rates),
+            device.over(self._loops["push"], laplace.shape, known),
+        ]
+
+    def _motion_launches(self, rates: Any) -> list[Any]:
+        """Return launches that correct the motion by means over the side; none for a flux inlet."""
+        *_, position, target, _ = self._signals
+        if position is None and target is None:
+            return []
+        laplace, device, (ny, _) = self._laplace, self._laplace.device, self._laplace.shape
+        known = laplace.eta, rates, self._means, self._wall, self._edge
+        arguments = self._all_means, self._motion.array, self._depth, self._absorption
+        means = device.over(self._loops["set_edge_means"], (ny, self._means.shape[2]), known)
+        return [means, *self._spread, laplace.on_each(self._set_motion, *arguments)]
+
+    def motion(self) -> tuple[float, float]:
+        """Return the velocity of the water at the side, m/s, and its rate of change, m/s2, of the last stage."""
+        speed, acceleration, *_ = self._laplace.device.host(self._motion.array)
+        return float(speed), float(acceleration)
+
+    def add_velocity(self, velocity: Any) -> None:
+        """Add U grad a of the last stage at the surface to a device array, (3, ny, nx), m/s."""
         laplace, device = self._laplace, self._laplace.device
-        known = laplace.eta, laplace.phi, rates, *motion, self._wall, laplace.lines
-        device.run([device.over(self._push, laplace.shape, known)])
-
-    def add_velocity(self, speed: float, velocity: Any) -> None:
-        """Add grad a for a velocity U, m/s, at the surface to a device array, (3, ny, nx), m/s."""
-        laplace, device = self._laplace, self._laplace.device
-        known = laplace.eta, velocity, speed, self._wall
-        device.run([device.over(self._set_off, laplace.shape, known)])
+        known = laplace.eta, velocity, self._motion.array, self._wall
+        device.run([device.over(self._loops["set_off"], laplace.shape, known)])
 
     def potential(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return a for U = 1 m/s and its derivatives at points, m.
@@ -228,57 +325,6 @@ class Inlet:
         second[2, 2] = cosine @ k
         return -(cosine @ (1.0 / k)), gradient, second
 
-    def motion(self, time: float, rates: Any) -> tuple[float, float]:
-        """Return the velocity of the water at the side, m/s, and its rate of change, m/s2.
-
-        Parameters
-        ----------
-        time : float
-            Time, s.
-        rates : array on the device, (2, ny, nx)
-            Rates without the contribution of this side, m/s and m2/s2.
-        """
-        speed, acceleration = self._velocity(time), self._acceleration(time)
-        if self._target is None and self._position is None:
-            return speed, acceleration
-        sample = self._laplace.device.sample
-        surface = sample(self._laplace.eta, *self._edge)[0]
-        eta, rate, rise = (
-            float((self._edge_weights * row).sum())  # bitwise identical on several devices, unlike a matrix product
-            for row in (surface, sample(rates, *self._edge)[0], self._rise(surface))
-        )
-        if self._target is not None:
-            speed -= self._let_out * (eta - self._target(time))
-        if self._position is not None:
-            ratio = self._position(time) / (self._depth + eta)
-            speed = (speed + ratio * rate) / (1.0 - ratio * rise)
-        if self._target is not None:
-            target_rate = self._target_rate(time) if self._target_rate is not None else 0.0
-            acceleration -= self._let_out * (rate + speed * rise - target_rate)
-        return speed, acceleration
-
-    def _rise(self, eta: np.ndarray) -> np.ndarray:
-        """Return eta_t at the side per velocity U, (n,): a_z, since the surface is level across a wall."""
-        k = (2.0 * np.arange(TERMS) + 1.0) * math.pi / (HEIGHT * self._depth)
-        zeta = self._depth + (0.0 if self._linear else 1.0) * eta
-        return (np.sin(np.multiply.outer(zeta, k)) * self._f).sum(axis=1)
-
-
-def with_forcing(forcing: Sequence[Forcing], time: float, rates: Any) -> list[tuple[Inlet, float, float]]:
-    """Add forcing at a time, s, to the rates; return each wavemaker with its velocity and acceleration.
-
-    forcing : wavemakers and sponges; breaking is excluded, because its state changes with the steps.
-    """
-    motions = []
-    for one in forcing:
-        if isinstance(one, Inlet):
-            motion = one.motion(time, rates)
-            one.apply(motion, rates)
-            motions.append((one, *motion))
-        else:
-            one.add(time, 0.0, 0, rates)
-    return motions
-
 
 def profile_coefficients() -> np.ndarray:
     """Return f_n, n = 1, 3, ..., of a profile of 1 in the lower and -1 in the upper two fifths, smooth in between."""
@@ -299,16 +345,18 @@ def stroke_of_height(height: float, wave_number: float, depth: float) -> float:
     return height * (math.sinh(2.0 * kh) + 2.0 * kh) / (4.0 * math.sinh(kh) ** 2)
 
 
-def _edge(shape: tuple[int, ...], side: str, periodic: bool) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
-    """Return indices j, i of the points of a side and their weights in a mean; corner points count half."""
-    ny, nx = shape
-    count = ny if across_x(side) else nx
-    weights = np.ones(count)
-    if not periodic and count > 1:
-        weights[[0, -1]] = 0.5
-    along, fixed = np.arange(count), np.full(count, 0 if side in ("west", "south") else -1)
-    edge = (along, fixed % nx) if across_x(side) else (fixed % ny, along)
-    return edge, weights / weights.sum()
+def _edge(laplace: Laplace, side: str) -> Edge:
+    """Return the points of a side with their weights in a mean; corner points count half."""
+    device, (ny, nx), in_x = laplace.device, laplace.shape, across_x(side)
+    count = ny if in_x else nx
+    along, across = np.ones(count), np.zeros(nx if in_x else ny)
+    if not laplace.periodic[int(not in_x)] and count > 1:
+        along[[0, -1]] = 0.5
+    across[0 if side in ("west", "south") else -1] = 1.0
+    along /= along.sum()
+    x, y = (across, along) if in_x else (along, across)
+    first = int(np.argmax(x)) if in_x else 0
+    return Edge(device.array(x), device.field(y, axis=-1), first, first + 1 if in_x else nx)
 
 
 def _check_bed(h: np.ndarray, away: np.ndarray, depth: float, side: str) -> None:

@@ -114,16 +114,12 @@ class Laplace:
         """Return a `ZoneRelaxation` of the fields."""
         raise NotImplementedError
 
-    def maximum(self, array: Any) -> float:
-        """Return the maximum of the first layer of an array."""
-        raise NotImplementedError
-
     def on_each(self, program: Any, *arguments: Any) -> Any:
         """Return the launch of a one-block program, of THREADS threads on a GPU, on every device."""
         raise NotImplementedError
 
-    def rows_of_all(self, count: int) -> tuple[Any, Any, list[Any]]:
-        """Return arrays of one value per row and layer, (count, ny, 1), and launches that complete the second.
+    def rows_of_all(self, count: int, per_row: int = 1) -> tuple[Any, Any, list[Any]]:
+        """Return arrays of some values per row and layer, (count, ny, per_row), and launches that complete the second.
 
         Returns
         -------

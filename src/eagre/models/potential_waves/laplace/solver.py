@@ -125,15 +125,11 @@ class LaplaceProblem(Laplace):
     def zone_relaxation(self, rows: slice, columns: slice) -> ZoneRelaxation:
         return ZoneRelaxation(self.device, self.fields, rows, columns, posted=self.device.graphs)
 
-    def maximum(self, array: Any) -> float:
-        with self.device.joined():
-            return float(array[0].max())
-
     def on_each(self, program: Any, *arguments: Any) -> Launch:
         return Launch(program, arguments, (1,), (THREADS,))
 
-    def rows_of_all(self, count: int) -> tuple[Any, Any, list[Launch]]:
-        sums = self.device.zeros((count, self.shape[0], 1), np.float64)
+    def rows_of_all(self, count: int, per_row: int = 1) -> tuple[Any, Any, list[Launch]]:
+        sums = self.device.zeros((count, self.shape[0], per_row), np.float64)
         return sums, sums, []
 
     def _bottom_squares(self) -> np.ndarray:

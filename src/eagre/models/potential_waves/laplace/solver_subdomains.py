@@ -163,19 +163,12 @@ class DistributedLaplace(Laplace):
     def zone_relaxation(self, rows: slice, columns: slice) -> DistributedRelaxation:
         return DistributedRelaxation(self, rows, columns)
 
-    def maximum(self, array: DistributedArray) -> float:
-        maxima = []
-        for rank, (subdomain, local_array) in enumerate(zip(self.subdomains, array.parts, strict=True)):
-            with subdomain.device.joined():
-                maxima.append(float(local_array[0, self.device.inside(rank)].max()))
-        return max(maxima) if np.isfinite(maxima).all() else float(np.sum(maxima))
-
     def on_each(self, program: Any, *arguments: Any) -> Stage:
         ranks = range(len(self.subdomains))
         return [[Launch(program, part_of(arguments, rank), (1,), (THREADS,))] for rank in ranks]
 
-    def rows_of_all(self, count: int) -> tuple[DistributedArray, DistributedArray, list[Stage]]:
-        shape, ranks = (count, self.shape[0], 1), range(len(self.subdomains))
+    def rows_of_all(self, count: int, per_row: int = 1) -> tuple[DistributedArray, DistributedArray, list[Stage]]:
+        shape, ranks = (count, self.shape[0], per_row), range(len(self.subdomains))
         local_rows, whole = self.device.field_zeros(shape, np.float64), self.device.zeros(shape, np.float64)
         transport, layers = LocalTransport(self.device.group), slice(None)
         for rank in ranks:

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.constants import WATER_DENSITY
-from eagre.models.potential_waves.boundaries.wavemaker import Inlet, with_forcing
+from eagre.models.potential_waves.boundaries.wavemaker import Inlet
 from eagre.models.potential_waves.laplace.base import Laplace
 from eagre.models.potential_waves.sampling.probes import Column, Probes
 from eagre.models.potential_waves.surface.forcing import Forcing
@@ -124,7 +124,9 @@ class Flow:
         laplace, device = self._laplace, self._laplace.device
         laplace.solve(self._tolerance)
         device.run(self._set_rates)
-        self._motions = with_forcing(self._forcing, time, self._rates)
+        for forcing in self._forcing:
+            forcing.add(time, 0.0, 0, self._rates)
+        self._motions = [(inlet, *inlet.motion()) for inlet in self._forcing if isinstance(inlet, Inlet)]
         device.copy(self._psi, laplace.psi)
         self._surface_rate()
         device.copy(laplace.psi, self._psi_t)

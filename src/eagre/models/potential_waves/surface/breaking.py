@@ -23,14 +23,18 @@ divergences, so volume is conserved where nu varies.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from eagre.backend.compilation.cells import cell, real
 from eagre.errors import InputError
+from eagre.kernels.bits import is_bad
 from eagre.kernels.neighbour_indices import neighbour
 from eagre.models.potential_waves.laplace.base import Laplace
+from eagre.models.potential_waves.surface.forcing import Forcing
 from eagre.models.potential_waves.surface.reference_kernels import along_x, along_y
 from eagre.solvers.finite_differences import centred
 
@@ -47,6 +51,9 @@ MAX_ADVECTION = 2.0  # limit of the advection frequency times dt; of the stabili
 MAX_SUBSTEPS = 16
 MAX_DAMPING = 2.0
 """Limit of the damping rate times dt, below the stability limit 2.78 of the Runge-Kutta method; nu is clipped to it."""
+
+PART = 64  # points of a row per thread in partial maxima
+BAD = 1e30  # partial maximum of values that are not finite
 
 
 class Breaker(NamedTuple):
@@ -151,6 +158,16 @@ def set_carried(j, i, eta, phi, w, frequency, over_dx, over_dy, lines):
 
 
 @cell
+def set_row_maxima(k, j, i, fields, maxima):
+    """Set the maximum of 0 and every so many points of a row; BAD if one of them is not finite."""
+    maximum = real(0.0)
+    for m in range(np.int64(i), fields.shape[2], maxima.shape[2]):
+        value = fields[k, j, m]
+        maximum = max(maximum, real(BAD) if is_bad(value) else value)
+    maxima[k, j, i] = maximum
+
+
+@cell
 def spread(k, j, i, rates, fields, nu, inverse_x, inverse_y, lines):
     """Add div(2 nu grad) of a field to its rate; the inverses are 1 / dx^2 and 1 / dy^2, 0 along one point."""
     here, eddy = fields[k, j, i], nu[0, j, i]
@@ -166,7 +183,7 @@ def spread(k, j, i, rates, fields, nu, inverse_x, inverse_y, lines):
 # -- breaking events ------------------------------------------------------------------------------
 
 
-class Breaking:
+class Breaking(Forcing):
     """`Forcing` that detects breaking crests once per step and dissipates energy around them.
 
     Parameters
@@ -199,8 +216,8 @@ class Breaking:
     -----
     Good values: the defaults. A run without breaking events is bitwise identical to a run without `breaking`. Limits:
     the criteria hold for travelling waves; standing waves are detected from 30 degrees on, before they break. The
-    shallow surf zone, where bores break over many wave lengths, is outside the range of the sources. A GPU copies the
-    crest fields to the host once per step.
+    shallow surf zone, where bores break over many wave lengths, is outside the range of the sources. A GPU copies
+    partial maxima to the host twice per step, and the crest fields if a crest exceeds a limit.
     """
 
     def __init__(
@@ -228,7 +245,11 @@ class Breaking:
         device = laplace.device
         self._crest_fields, self._nu = laplace.surface_zeros(CREST_FIELDS), laplace.surface_zeros(1)
         self._bed = device.field(self._h[None])
-        self._loops = {c.name: device.loop(c, "double") for c in (find_crests, set_carried, spread)}
+        self._loops = {c.name: device.loop(c, "double") for c in (find_crests, set_carried, spread, set_row_maxima)}
+        self._maxima = self._crest_fields  # a CPU reads the fields
+        if device.kind == "cuda":
+            shape = CREST_FIELDS, laplace.shape[0], -(-laplace.shape[1] // PART)
+            self._maxima = device.field_zeros(shape, np.float64)
         max_symbol = max_first_difference(laplace.vertical.order)
         self._over = tuple(max_symbol * math.sqrt(inverse) for inverse in self._inverse)
 
@@ -239,32 +260,58 @@ class Breaking:
         times the largest eigenvalue of the first difference must not exceed the stability limit of the Runge-Kutta
         method.
         """
+        self._set_carried()
+        [fastest] = self._maxima_of(1)
+        return min(MAX_SUBSTEPS, math.ceil(fastest * dt / MAX_ADVECTION)) if 0.0 < fastest < BAD else 1
+
+    @cached_property
+    def _set_carried(self) -> Callable[[], None]:
         laplace, device = self._laplace, self._laplace.device
         known = (laplace.eta, laplace.phi, laplace.w, self._crest_fields, *self._over, laplace.lines)
-        device.run([device.over(self._loops["set_carried"], laplace.shape, known)])
-        fastest = laplace.maximum(self._crest_fields)
-        return min(MAX_SUBSTEPS, math.ceil(fastest * dt / MAX_ADVECTION)) if 0.0 < fastest < math.inf else 1
+        carried = device.over(self._loops["set_carried"], laplace.shape, known)
+        return device.repeated([carried, *self._set_maxima(1)], 1)
 
-    def add(self, time: float, dt: float, stage: int, rates: Any) -> None:
-        """See `Forcing.add`; stage 0 detects breaking crests."""
-        if stage == 0:
-            self._detect(time, rates)
-            if self.active:
-                self._laplace.device.fill(self._nu, self._viscosity(time, dt)[None])
-        if self.active:
-            device, laplace = self._laplace.device, self._laplace
-            arguments = (rates, laplace.fields, self._nu, *self._inverse, laplace.lines)
-            device.run([device.over(self._loops["spread"], (2, *laplace.shape), arguments)])
+    def _set_maxima(self, count: int) -> list[Any]:
+        """Return launches that set the partial maxima of the first crest fields; none on a CPU."""
+        if self._maxima is self._crest_fields:
+            return []
+        region, known = (count, *self._maxima.shape[1:]), (self._crest_fields, self._maxima)
+        return [self._laplace.device.over(self._loops["set_row_maxima"], region, known)]
 
-    def _detect(self, time: float, rates: Any) -> None:
+    def _maxima_of(self, count: int) -> np.ndarray:
+        """Return the maxima of the first crest fields."""
+        return self._laplace.device.host(self._maxima[:count]).max(axis=(1, 2))
+
+    def detection(self, rates: Any) -> list[Any]:
+        """See `Forcing.detection`; finds crests."""
         laplace = self._laplace
-        device = laplace.device
         arguments = (
             laplace.eta, laplace.phi, laplace.w, rates, self._bed, self._gravity, self._crest_fields, laplace.lines,
         )  # fmt: skip
-        device.run([device.over(self._loops["find_crests"], laplace.shape, arguments)])
-        values = device.host(self._crest_fields)
+        search = laplace.device.over(self._loops["find_crests"], laplace.shape, arguments)
+        return [search, *self._set_maxima(CREST_FIELDS)]
+
+    def begin_stage(self, time: float, dt: float, stage: int) -> bool:
+        """See `Forcing.begin_stage`; stage 0 begins and ends events, and sets nu."""
+        if stage == 0:
+            self._detect(time)
+            if self.active:
+                self._laplace.device.fill(self._nu, self._viscosity(time, dt)[None])
+        return bool(self.active)
+
+    def launches(self, rates: Any) -> list[Any]:
+        """See `Forcing.launches`."""
+        laplace = self._laplace
+        arguments = (rates, laplace.fields, self._nu, *self._inverse, laplace.lines)
+        return [laplace.device.over(self._loops["spread"], (2, *laplace.shape), arguments)]
+
+    def _detect(self, time: float) -> None:
+        """End past events, and begin events of the crests found."""
         self.active = [breaker for breaker in self.active if time < breaker.time + breaker.period]
+        maxima = self._maxima_of(CREST_FIELDS)
+        if maxima[RATIO] <= self._max_ratio and maxima[SLOPE] <= self._max_slope:
+            return
+        values = self._laplace.device.host(self._crest_fields)
         crests = np.argwhere(values[RATIO] > 0.0)
         for j, i in np.argwhere((values[RATIO] > self._max_ratio) | (values[SLOPE] > self._max_slope)):
             if crests.size:
@@ -312,9 +359,11 @@ class Breaking:
         nu = np.zeros(self._laplace.shape)
         for breaker in self.active:
             away_x, away_y = self._away(breaker, time, x, y)
-            away = np.hypot(away_x[None, :], away_y[:, None]) / breaker.length
+            columns, rows = (np.flatnonzero(np.abs(away) <= 0.5 * breaker.length) for away in (away_x, away_y))
+            region = np.ix_(rows, columns)  # nu is 0 elsewhere
+            away = np.hypot(away_x[None, columns], away_y[rows, None]) / breaker.length
             shape = np.where(away < 0.5, np.cos(np.pi * np.minimum(away, 0.5)) ** 2, 0.0)
-            nu = np.maximum(nu, self._strength * breaker.crest * breaker.speed * shape)
+            nu[region] = np.maximum(nu[region], self._strength * breaker.crest * breaker.speed * shape)
         return np.minimum(nu, MAX_DAMPING / (8.0 * sum(self._inverse) * dt))
 
 
