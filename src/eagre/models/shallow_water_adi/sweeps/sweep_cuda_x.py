@@ -360,15 +360,15 @@ def sweep_x_cuda(
             prefetch_row(z, d, flux, qo, qn, forcing, np.uint32(k + pitch + pitch))
         # Only the sums of the row itself are kept: the whole row would need too many registers.
         row, here = Row(five(z, k), five(d, k), north.low, north.new, north.closed), six(flux, k)
-        if not PRELOAD:
-            following = values_at(z, d, flux, qo, qn, forcing, np.uint32(k + pitch))
-        north = row_with(z, d, qo, qn, np.uint32(k + pitch), following)
-        up = following[2]
         if WALLS and (row.closed & np.uint32(CLOSED_BELOW)) != 0:
             below0 = flux_beside_walls(fluxes, z, d, flux, row, here, k, me, 0, p)
             below1 = flux_beside_walls(fluxes, z, d, flux, row, here, k, me, 1, p)
             below2 = flux_beside_walls(fluxes, z, d, flux, row, here, k, me, 2, p)
             below3 = flux_beside_walls(fluxes, z, d, flux, row, here, k, me, 3, p)
+        if not PRELOAD:
+            following = values_at(z, d, flux, qo, qn, forcing, np.uint32(k + pitch))
+        north = row_with(z, d, qo, qn, np.uint32(k + pitch), following)
+        up = following[2]
         low = zero if inner_low else one  # an inner end of a tile: the old flux replaces the unknown
         high = zero if inner_high else one
         # Face by face: with all cells of a lane at once, the compiler would spill registers.
