@@ -45,7 +45,8 @@ def states(device, precision="double", nx=40, ny=13, steps=2, layout=None, bed=N
     model = ShallowWaterADI(
         grid, rough if bed is None else bed, 3.0,
         surface_elevation=0.2 * rng.standard_normal(grid.shape), velocity_x=speed * rng.standard_normal(grid.shape),
-        velocity_y=speed * rng.standard_normal(grid.shape), manning=1 / 32, device=device, precision=precision, **options,
+        velocity_y=speed * rng.standard_normal(grid.shape), manning=1 / 32, device=device, precision=precision,
+        **options,
     )  # fmt: skip
     if layout:
         model._engine.replan(overlap=64, **layout)

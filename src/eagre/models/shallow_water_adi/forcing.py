@@ -46,7 +46,7 @@ def with_walls(bound: Bound, along: str, setup: Any, device: Device) -> Bound:
 
 
 def closed_faces(walls: np.ndarray, along: str) -> np.ndarray:
-    """Return the bits of the closed faces of each cell for lines along "x" or "y"; walls : as in `Setup`."""
+    """Return the closed faces of each cell, LOW + .., for lines along "x" or "y"; walls : as in `Setup`."""
     west, south = (walls & WEST_FACE) != 0, (walls & SOUTH_FACE) != 0
     east, north = np.zeros_like(west), np.zeros_like(south)
     east[:, :-1], north[:-1] = west[:, 1:], south[1:]

@@ -44,7 +44,7 @@ DISSIPATION = switch("DISSIPATION", True)  # upwinding at high Froude numbers or
 VISCOUS = switch("VISCOUS", False)
 WALLS = switch("WALLS", False)  # whether internal faces are closed
 
-# Bits of the closed faces of a cell: its low and high face on the line, its faces to the lines below and above.
+# Flags of the closed faces of a cell: its low and high face on the line, its faces to the lines below and above.
 LOW, HIGH, BELOW, ABOVE = 1, 2, 4, 8
 
 

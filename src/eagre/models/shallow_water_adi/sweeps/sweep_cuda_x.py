@@ -54,7 +54,7 @@ from eagre.terms.compose import TERM_FACTORS, TERMS
 
 CELLS = 4  # cells per lane
 MAX_STORED_WARPS = 16  # maximum warps of a block with STORED: 32 KiB of shared memory in double precision
-CLOSED_BELOW = 0x11111 * BELOW  # the bits of five cells in `Row.closed`
+CLOSED_BELOW = 0x11111 * BELOW  # mask of the closed south faces in `Row.closed`
 OPEN = switch("OPEN", False)
 STORED = switch("STORED", False)  # keep the fluxes through corners for the next row in shared memory
 PRELOAD = switch("PRELOAD", False)  # load the next row during the coupling of lanes and warps; otherwise prefetch it
@@ -254,6 +254,19 @@ def flux_beside_walls(fluxes, z, d, flux, row, here, k, me, n, p):
 
 
 @cell
+def south_fluxes(below, fluxes, z, d, flux, row, here, k, me, p):
+    """Return the momentum fluxes through the south corners of the four faces; below : those of the row below."""
+    if WALLS and (row.closed & np.uint32(CLOSED_BELOW)) != 0:
+        return (
+            flux_beside_walls(fluxes, z, d, flux, row, here, k, me, 0, p),
+            flux_beside_walls(fluxes, z, d, flux, row, here, k, me, 1, p),
+            flux_beside_walls(fluxes, z, d, flux, row, here, k, me, 2, p),
+            flux_beside_walls(fluxes, z, d, flux, row, here, k, me, 3, p),
+        )
+    return below
+
+
+@cell
 def loaded(array, index):
     """Return a value of a map for a term; index : a flat index and an offset."""
     return flat_load(array, index[0], index[1])
@@ -360,11 +373,7 @@ def sweep_x_cuda(
             prefetch_row(z, d, flux, qo, qn, forcing, np.uint32(k + pitch + pitch))
         # Only the sums of the row itself are kept: the whole row would need too many registers.
         row, here = Row(five(z, k), five(d, k), north.low, north.new, north.closed), six(flux, k)
-        if WALLS and (row.closed & np.uint32(CLOSED_BELOW)) != 0:
-            below0 = flux_beside_walls(fluxes, z, d, flux, row, here, k, me, 0, p)
-            below1 = flux_beside_walls(fluxes, z, d, flux, row, here, k, me, 1, p)
-            below2 = flux_beside_walls(fluxes, z, d, flux, row, here, k, me, 2, p)
-            below3 = flux_beside_walls(fluxes, z, d, flux, row, here, k, me, 3, p)
+        below = south_fluxes((below0, below1, below2, below3), fluxes, z, d, flux, row, here, k, me, p)
         if not PRELOAD:
             following = values_at(z, d, flux, qo, qn, forcing, np.uint32(k + pitch))
         north = row_with(z, d, qo, qn, np.uint32(k + pitch), following)
@@ -374,20 +383,20 @@ def sweep_x_cuda(
         # Face by face: with all cells of a lane at once, the compiler would spill registers.
         c0 = cell_of(z, d, row, here, north, forcing, k, np.uint32(j + 1), 0, p)
         c1, below0, row0 = face_of(
-            z, d, row, here, north, up, fluxes, below0, c0, forcing, friction, ends, values, m, nx, i, j, k, me, 0, p
+            z, d, row, here, north, up, fluxes, below[0], c0, forcing, friction, ends, values, m, nx, i, j, k, me, 0, p
         )  # fmt: skip
         d0 = row0[3] - (one - low) * row0[0] * here[0]
         s0 = next_row(Chunk(-one, zero, zero, zero, zero, -one), low * row0[0], row0[1], row0[2], d0)
         c2, below1, row1 = face_of(
-            z, d, row, here, north, up, fluxes, below1, c1, forcing, friction, ends, values, m, nx, i, j, k, me, 1, p
+            z, d, row, here, north, up, fluxes, below[1], c1, forcing, friction, ends, values, m, nx, i, j, k, me, 1, p
         )  # fmt: skip
         s1 = next_row(s0, row1[0], row1[1], row1[2], row1[3])
         c3, below2, row2 = face_of(
-            z, d, row, here, north, up, fluxes, below2, c2, forcing, friction, ends, values, m, nx, i, j, k, me, 2, p
+            z, d, row, here, north, up, fluxes, below[2], c2, forcing, friction, ends, values, m, nx, i, j, k, me, 2, p
         )  # fmt: skip
         s2 = next_row(s1, row2[0], row2[1], row2[2], row2[3])
         c4, below3, row3 = face_of(
-            z, d, row, here, north, up, fluxes, below3, c3, forcing, friction, ends, values, m, nx, i, j, k, me, 3, p
+            z, d, row, here, north, up, fluxes, below[3], c3, forcing, friction, ends, values, m, nx, i, j, k, me, 3, p
         )  # fmt: skip
         d3 = row3[3] - (one - high) * row3[2] * here[5]
         s3 = next_row(s2, row3[0], row3[1], high * row3[2], d3)
