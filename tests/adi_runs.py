@@ -13,10 +13,12 @@ from eagre import (
     Coriolis,
     Discharge,
     Grid,
+    InternalLine,
     Rain,
     Series,
     ShallowWaterADI,
     Stage,
+    Wall,
     WindStress,
 )
 
@@ -27,6 +29,23 @@ FIELDS = ("z", "p", "q_before", "q_after")
 def series(*values):
     """A series whose kinks lie within steps."""
     return Series(TIMES, np.array(values))
+
+
+def scattered_walls(shape, part=0.1):
+    """Closed west faces, (ny, nx + 1), and south faces, (ny + 1, nx), two or more cells from the parallel sides."""
+    rng, (ny, nx) = np.random.default_rng(6), shape
+    west, south = rng.random((ny, nx + 1)) < part, rng.random((ny + 1, nx)) < part
+    for faces in (west.T, south):
+        faces[:2] = faces[-2:] = False
+    return west, south
+
+
+def lines_along(walls, dx, dy):
+    """An internal wall for each of the closed faces."""
+    west, south = (np.argwhere(faces) for faces in walls)
+    ends = [((i * dx, j * dy), (i * dx, (j + 1) * dy)) for j, i in west.tolist()]
+    ends += [((i * dx, j * dy), ((i + 1) * dx, j * dy)) for j, i in south.tolist()]
+    return [InternalLine(points, Wall()) for points in ends]
 
 
 def bay(device, precision="double", nx=37, ny=201, time_step=10.0, **options):

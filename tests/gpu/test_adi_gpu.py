@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from adi_runs import lines_along, pool, scattered_walls
+from eagre import Boundaries, InternalArea, InternalLine, Wall
 from eagre.cases import mike21
 from eagre.solvers.tridiagonal import solve
 from kernels.test_tridiagonal import banded, systems
-from physics.test_adi_against_oracle import everything
+from physics.test_adi_against_oracle import bay, everything, model_of
 
 pytestmark = pytest.mark.gpu
 
@@ -37,6 +41,34 @@ def test_a_hundred_steps_in_the_pool_as_the_cpu(ny, nx):
     for model in (ours, theirs):
         model.advance(100 * mike21.DT)
     assert ours.steps == 100
+    assert_agree(ours, theirs)
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_walls_inside_as_the_cpu(precision):
+    """A tenth of the faces along x and y are closed, in a bay with all terms and open sides, partly dry."""
+    case = bay()
+    case = replace(case, walls=scattered_walls(case.shape))
+    ours, theirs = (model_of(case, precision, device) for device in ("cuda", "cpu"))
+    for model in (ours, theirs):
+        model.advance(100.0)
+    assert ours.settings()["kernels"] == "fast"
+    assert_agree(ours, theirs)
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize("exact", [False, True])
+def test_walls_inside_on_lines_of_many_blocks(precision, exact):
+    """Odd numbers of cells, a ring, an oblique wall and single faces; partitions of lines coupled in both ways."""
+    ring = [(20e3, 15e3), (95e3, 15e3), (95e3, 60e3), (20e3, 60e3)]
+    faces = lines_along(scattered_walls((41, 61)), 100.0, 70.0)
+    walls = [InternalArea(ring, Wall()), InternalLine([(5e3, 4e3), (120e3, 70e3)], Wall()), *faces]
+    options = {"nx": 1301, "ny": 1103, "time_step": 15.0, "boundaries": Boundaries(internal=walls)}
+    ours, theirs = (pool(device, precision, **options) for device in ("cuda", "cpu"))
+    if exact:
+        ours._engine.replan(exact=True)
+    for model in (ours, theirs):
+        model.advance(150.0)
     assert_agree(ours, theirs)
 
 

@@ -7,6 +7,7 @@ import pytest
 from adi_runs import assert_repeats_and_restarts, bay, largest_difference, pool
 from eagre import Boundaries, Discharge, InternalArea
 from eagre.backend.select import cuda_problem
+from option_setups import inside
 
 pytestmark = [
     pytest.mark.gpu,
@@ -16,6 +17,7 @@ TOLERANCE = {"single": 2e-5, "double": 1e-12}  # as of one GPU beside the CPU
 RUNS = {
     "bay": (bay, {"ny": 261}, 215.0),
     "bay, single": (bay, {"ny": 261, "precision": "single"}, 215.0),
+    "walls inside": (bay, {"ny": 261, "boundaries": inside(3330.0, 18270.0)}, 215.0),
     "wide bay": (bay, {"nx": 601, "ny": 703}, 105.0),
     "pool": (pool, {"nx": 513, "ny": 901, "time_step": 15.0}, 400.0),
     "pool, single": (pool, {"nx": 513, "ny": 901, "time_step": 30.0, "precision": "single"}, 400.0),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from adi_runs import lines_along, pool, scattered_walls
 from eagre import (
     Absorbing,
     Boundaries,
@@ -20,16 +22,18 @@ from eagre import (
     WindStress,
 )
 from eagre.backend.device import PlainDevice
+from eagre.backend.group import Group
 from eagre.bench.papers import mike21_sweeps
 from eagre.kernels.roots import power_seven_sixths
 from eagre.models.shallow_water_adi.sweeps import sweep_cuda_y
 from kernels.recording import RecordingDevice, name_of
-from physics.test_adi_against_oracle import everything
+from physics.test_adi_against_oracle import bay, model_of
 
 OPEN = Boundaries(
     west=Stage(0.3), east=Absorbing(0.1), south=Discharge(50.0), north=[BoundarySegment(0.0, 900.0, Stage(0.1))]
 )
 
+WALLS = {nx: lines_along(scattered_walls((13, nx)), 100.0, 70.0) for nx in (41, 141)}
 FORCES = (Rain(1e-4), Coriolis(f=1e-2), WindStress(2.0, -3.0))
 
 
@@ -41,7 +45,8 @@ def states(device, precision="double", nx=40, ny=13, steps=2, layout=None, bed=N
     model = ShallowWaterADI(
         grid, rough if bed is None else bed, 3.0,
         surface_elevation=0.2 * rng.standard_normal(grid.shape), velocity_x=speed * rng.standard_normal(grid.shape),
-        velocity_y=0.2 * rng.standard_normal(grid.shape), manning=1 / 32, device=device, precision=precision, **options,
+        velocity_y=speed * rng.standard_normal(grid.shape), manning=1 / 32, device=device, precision=precision,
+        **options,
     )  # fmt: skip
     if layout:
         model._engine.replan(overlap=64, **layout)
@@ -99,6 +104,42 @@ def test_simulated_sweeps_equal_the_cpu_on_shores_and_in_fast_flow(layout):
     assert largest_difference(*results) < (1e-7 if layout == "exchange" else 1e-12)
     h = np.maximum(results[1]["z"] - 0.25 * (bed[1:, 1:] + bed[1:, :-1] + bed[:-1, 1:] + bed[:-1, :-1]), 0.0)
     assert (h == 0.0).any() and (h > 5.0).any()
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize(
+    ("layout", "nx", "precision", "more"),
+    [
+        ("exact", 141, "double", {"speed": 4.0}),
+        ("exchange", 41, "double", {"boundaries": replace(OPEN, internal=WALLS[41]), "viscosity": 2.0}),
+        ("narrow", 41, "double", {"drying": "off", "dissipation": "none"}),
+        ("narrow", 41, "single", {"sources": FORCES}),
+    ],
+)
+def test_simulated_sweeps_equal_the_cpu_beside_walls_inside(layout, nx, precision, more):
+    """Faces along and across the lines, some at both sides of the ends of lanes, warps, threads and blocks."""
+    from eagre.backend.simulated.device import SimulatedDevice
+
+    options = {"precision": precision, "nx": nx, "ny": 13, "steps": 1, "boundaries": Boundaries(internal=WALLS[nx])}
+    results = [
+        states(device, layout=chosen, **options | more)
+        for device, chosen in ((SimulatedDevice(), LAYOUTS[layout]), ("cpu", None))
+    ]
+    tolerance = 1e-4 if precision == "single" else 1e-7 if layout == "exchange" else 1e-12
+    assert largest_difference(*results) < tolerance
+
+
+@pytest.mark.simulator
+def test_simulated_devices_equal_the_cpu_beside_walls_inside():
+    from eagre.backend.simulated.device import SimulatedDevice
+
+    walls = Boundaries(internal=lines_along(scattered_walls((65, 5), 0.2), 100.0, 70.0))
+    devices = Group([SimulatedDevice() for _ in range(2)]), "cpu"
+    ours, theirs = (pool(device, "single", 5, 65, boundaries=walls) for device in devices)
+    for model in (ours, theirs):
+        model.advance(6.0)
+    assert len(ours._engine.subdomains) == 2
+    assert largest_difference(ours.state(), theirs.state()) < 1e-4
 
 
 @pytest.mark.simulator
@@ -223,33 +264,36 @@ def power(device, x, precision):
     return out
 
 
-def sweep_ptx(along, precision):
+def sweep_ptx(along, precision, walls=False):
     """PTX of a sweep with every term for an H200, made without one."""
     from numba import typeof
 
     from eagre.backend.cuda.compiler import ptx
 
-    device = RecordingDevice()
+    device, case = RecordingDevice(), bay()
+    case = replace(case, walls=scattered_walls(case.shape) if walls else None)
     [launch] = [
-        one for one in everything(precision, device)._engine.launches(0, 0)
+        one for one in model_of(case, precision, device)._engine.launches(0, 0)
         if name_of(one.program) == f"sweep_{along}_cuda"
     ]  # fmt: skip
     return ptx(launch.program, tuple(typeof(value) for value in launch.arguments))
 
 
+@pytest.mark.parametrize("walls", [False, True])
 @pytest.mark.parametrize("along", ["x", "y"])
-def test_single_precision_sweeps_have_no_double_arithmetic(along):
+def test_single_precision_sweeps_have_no_double_arithmetic(along, walls):
     pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
-    text = sweep_ptx(along, "single")
+    text = sweep_ptx(along, "single", walls)
     doubles = re.findall(r"\b(?:mul|div|fma|sqrt|rcp|max|min)[\w.]*\.f64", text)
     assert len(doubles) <= 4  # of the series' values, which are double
     assert not re.findall(r"\.local", text)
 
 
+@pytest.mark.parametrize("walls", [False, True])
 @pytest.mark.parametrize("along", ["x", "y"])
-def test_double_precision_sweeps_use_seeds(along):
+def test_double_precision_sweeps_use_seeds(along, walls):
     pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
-    text = sweep_ptx(along, "double")
+    text = sweep_ptx(along, "double", walls)
     assert "rcp.approx.ftz.f64" in text
     assert not re.findall(r"(?:div|sqrt)\.rn\.f64", text)
 

@@ -37,6 +37,11 @@ class Options:
     accel: tuple = (0.0, 0.0)  # body force, m s-2
     sides: dict = field(default_factory=dict)  # "west".. -> list over the side of None or (kind, value)
     land: np.ndarray | None = None
+    walls: tuple | None = None  # closed internal faces: west faces, (ny, nx + 1), and south faces, (ny + 1, nx)
+
+    def closed(self, across, j, i):
+        """Whether an internal wall closes the west (0) or the south (1) face of cell (j, i)."""
+        return self.walls is not None and bool(self.walls[across][j, i])
 
 
 def transposed(o):
@@ -48,6 +53,7 @@ def transposed(o):
         linear_depth=o.linear_depth, rain=t(o.rain), stress=(t(o.stress[1]), t(o.stress[0])),
         accel=(t(o.accel[1]), t(o.accel[0])),
         sides={"west": o.sides.get("south"), "east": o.sides.get("north")}, land=t(o.land),
+        walls=None if o.walls is None else (o.walls[1].T, o.walls[0].T),
     )  # fmt: skip
 
 
@@ -62,12 +68,17 @@ def at(a, j, i):
     return float(a[j, i]) if a.ndim == 2 else float(a)
 
 
-def corner_momentum(p, qn, h, wet, j, i, o):
+def corner_momentum(p, qn, h, wet, j, i, row, o):
     """Momentum flux of p through the corner below face (j, i), m3 s-2 per m, and what full upwinding would subtract.
 
-    j = 0 .. ny is the horizontal line, i = 1 .. nx - 1 the face; outside the domain p is 0.
+    j = 0 .. ny is the horizontal line, i = 1 .. nx - 1 the face; outside the domain p is 0. It enters row j - 1 or j of
+    cells, for which cells behind a wall are dry.
     """
     ny = h.shape[0]
+    behind = [(2 * j - 1 - row, c) for c in (i - 1, i) if o.closed(1, j, c)]
+    if behind:
+        wet = wet.copy()
+        wet[tuple(np.transpose(behind))] = False
     total = 0.0
     for c in (i - 1, i):
         inside = [h[r, c] for r in (j - 1, j) if 0 <= r < ny and wet[r, c]]
@@ -112,8 +123,8 @@ def slip_momentum(below, above, q_l, q_r, v, o):
 
 def across_lines(p, qn, h, wet, j, i, o):
     """What the corners of face (j, i) bring: their fluxes, and the rest of upwinding where p is uneven across lines."""
-    below, rest_below = corner_momentum(p, qn, h, wet, j, i, o)
-    above, rest_above = corner_momentum(p, qn, h, wet, j + 1, i, o)
+    below, rest_below = corner_momentum(p, qn, h, wet, j, i, j, o)
+    above, rest_above = corner_momentum(p, qn, h, wet, j + 1, i, j, o)
     squares = rest_above**2 + rest_below**2
     uneven = min((rest_above - rest_below) ** 2 / squares, 1.0) if squares > 0 else 0.0
     return (below - above + uneven * (rest_above - rest_below)) / o.dy
@@ -171,7 +182,8 @@ def momentum_row(j, i, z, p, qo, qn, d, h, wet, land, o, put, rhs):
         end_row(j, i, side, z, p, d, h, land, o, put, rhs)
         return
     a, b = i - 1, i
-    if land[j, a] or land[j, b] or not face_is_open(z[j, a], z[j, b], d[j, a], d[j, b], o):
+    blocked = land[j, a] or land[j, b] or o.closed(0, j, i)
+    if blocked or not face_is_open(z[j, a], z[j, b], d[j, a], d[j, b], o):
         put(row, row, 1.0)
         return
     ridge, top = max(d[j, a], d[j, b]), max(z[j, a], z[j, b])
@@ -226,7 +238,7 @@ def carried(j, c, p, h, d, o):
     if k > 0:  # the depth under P is taken upstream as P is, but over the bed of this cell
         n = c - 1 if u > 0 else c + 1
         upstream = 0.0
-        if 0 <= n < h.shape[1] and h[j, n] > 0:
+        if 0 <= n < h.shape[1] and h[j, n] > 0 and not o.closed(0, j, max(c, n)):
             rise = max(d[j, c] - d[j, n], 0.0)
             upstream = max(h[j, n] - rise, 0.0)
             if upstream > h[j, c]:  # the rise takes as much again from the difference, at most half of it
@@ -330,7 +342,8 @@ def half_step_start(z, p, q, d, o):
     before, after = q.copy(), q.copy()
     for j in range(1, z.shape[0]):
         for i in range(z.shape[1]):
-            if land[j - 1, i] or land[j, i] or not face_is_open(z[j - 1, i], z[j, i], d[j - 1, i], d[j, i], o):
+            blocked = land[j - 1, i] or land[j, i] or o.closed(1, j, i)
+            if blocked or not face_is_open(z[j - 1, i], z[j, i], d[j - 1, i], d[j, i], o):
                 before[j, i] = after[j, i] = 0.0
                 continue
             if o.drying is not None and min(z[j, i], z[j - 1, i]) < max(d[j, i], d[j - 1, i]):

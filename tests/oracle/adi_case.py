@@ -115,6 +115,7 @@ class Case:
     wind: tuple = (0.0, 0.0)  # N m-2
     pressure: np.ndarray | None = None  # Pa
     pressure_factor: object = 1.0
+    walls: tuple | None = None  # closed internal faces, as in `adi.Options`
 
     @property
     def shape(self):
@@ -185,7 +186,7 @@ class Case:
         return adi.Options(
             self.dx, self.dy, dt, 9.81, self.manning, self.chezy, viscosity=self.viscosity, rain=rain, sides=sides,
             dissipation=self.dissipation, drying=self.dry_depth() if self.drying else None, land=self.dry_land,
-            **self.forces(middle),
+            walls=self.walls, **self.forces(middle),
         )  # fmt: skip
 
     def dry_depth(self):
@@ -220,7 +221,7 @@ def flux(z, discharge, d, o, low, high):
     for j in range(ny):
         for i in range(1, nx):
             land = o.land[j, i - 1] or o.land[j, i]
-            if not land and adi.face_is_open(z[j, i - 1], z[j, i], d[j, i - 1], d[j, i], o):
+            if not land and not o.closed(0, j, i) and adi.face_is_open(z[j, i - 1], z[j, i], d[j, i - 1], d[j, i], o):
                 found[j, i] = 0.5 * (discharge[j, i - 1] + discharge[j, i])
     for parts, face, cell, inward in ((low, 0, 0, 1.0), (high, nx, nx - 1, -1.0)):
         for side, given in parts:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from adi_runs import lines_along, scattered_walls
 from eagre import (
     Absorbing,
     AtmosphericPressure,
@@ -69,7 +70,8 @@ def boundaries_of(case):
     for one in case.sides:
         size = case.dy if one.name in ("west", "east") else case.dx
         parts[one.name].append(BoundarySegment(one.first * size, one.last * size, kinds[one.kind](one)))
-    return Boundaries(**{name: found for name, found in parts.items() if found})
+    internal = lines_along(case.walls, case.dx, case.dy) if case.walls else ()
+    return Boundaries(**{name: found for name, found in parts.items() if found}, internal=internal)
 
 
 def model_of(case, precision="double", device="cpu", **more):
@@ -180,8 +182,16 @@ def test_the_seeds_scheme(law, number, uniform):
     assert max(errors.values()) < 1e-12, errors
 
 
-@pytest.mark.parametrize("drying", [True, False], ids=["on", "off"])
-def test_fast_flow_is_upwinded(drying):
+def test_walls_inside():
+    case = bay()
+    errors = largest_differences(replace(case, walls=scattered_walls(case.shape)), 4)
+    assert max(errors.values()) < 1e-11, errors
+
+
+@pytest.mark.parametrize(
+    ("drying", "walls"), [(True, False), (False, False), (True, True)], ids=["on", "off", "on, walls inside"]
+)
+def test_fast_flow_is_upwinded(drying, walls):
     """Froude numbers from 0 to 2 in all directions, over steps in the depth."""
     rng = np.random.default_rng(4)
     bed = rng.uniform(-1.3, -0.6, (23, 32))
@@ -189,7 +199,8 @@ def test_fast_flow_is_upwinded(drying):
     z = 0.05 * rng.standard_normal((22, 31))
     flow = (5.0 * np.sin(x / 30.0), 5.0 * np.cos(y / 20.0 + x / 50.0))
     for step in (0.5, 3.0) if drying else (0.5,):  # 3 s: more than a cell a step, where drying has limits
-        case = Case(10.0, 8.0, step, bed, z, flow, manning=0.01, drying=drying)
+        inside = scattered_walls(z.shape) if walls else None
+        case = Case(10.0, 8.0, step, bed, z, flow, manning=0.01, drying=drying, walls=inside)
         errors = largest_differences(case, 3)
         assert max(errors.values()) < 1e-11, (step, errors)
 

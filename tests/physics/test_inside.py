@@ -139,7 +139,7 @@ def test_restart_goes_on_with_walls_and_discharges(kind):
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_several_devices(kind):
-    """Discharges run on several devices; walls do in the implicit model on CPUs, and are refused by the explicit."""
+    """Discharges run on several devices; walls do in the implicit model, and are refused by the explicit."""
     grid, bed, given = rough(nx=5, ny=48 if kind == "explicit" else 124)
     pour = [InternalLine([(3.0, 3.0), (9.0, 60.0)], Discharge(0.4)), InternalLine([(7.0, 50.0)], Discharge(0.2))]
     one, two = (made(kind, grid, bed, Boundaries(internal=pour), given, device, 0.05) for device in ("cpu", "cpu,cpu"))

@@ -71,7 +71,7 @@ class Engine:
         self.lines = CrossSectionVolumes(setup.cross_sections, device)
         self._ends = [self._ends_of(sides) for sides in (("west", "east"), ("south", "north"))]
         bound = [terms_along(along, setup, device, real, self.values, len(self.sides)) for along in "xy"]
-        self._terms = [with_walls(one, setup, device) for one in bound]
+        self._terms = [with_walls(one, along, setup, device) for one, along in zip(bound, "xy", strict=True)]
         self.load_records()
 
     def load_records(self) -> None:

@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.compilation.cells import cell, real, switch
+from eagre.backend.compilation.cells import cell, real
 from eagre.backend.device import Device
+from eagre.boundaries.internal import SOUTH_FACE, WEST_FACE
 from eagre.kernels.roots import select
-from eagre.models.shallow_water_adi.kernels import LAND, MAY_DRY
+from eagre.models.shallow_water_adi.kernels import ABOVE, BELOW, HIGH, LAND, LOW, MAY_DRY
 from eagre.models.shallow_water_adi.memory_layout import PADDING, faces_of, layout_of, padded
 from eagre.terms.compose import FORCE, WATER, Bound, TermArrays, bind
 
@@ -36,15 +37,21 @@ def row_and_column(row, index, pitch):
     return np.int32(row) - 1, np.int32(np.int64(index[0]) + index[1] - np.int64(row) * np.int64(pitch)) - PADDING
 
 
-WALLS = switch("WALLS", False)  # whether internal faces are closed; their bits are then the last of the terms
-
-
-def with_walls(bound: Bound, setup: Any, device: Device) -> Bound:
-    """Append the padded map of closed faces to the terms of a run with internal walls."""
+def with_walls(bound: Bound, along: str, setup: Any, device: Device) -> Bound:
+    """Append the padded `closed_faces` to the terms of a run with internal walls: they are the last of the terms."""
     if setup.walls is None:
         return bound
-    bits = device.array(padded(setup.walls, setup.grid, np.uint8, 0))
+    bits = device.array(padded(closed_faces(setup.walls, along), setup.grid, np.uint8, 0))
     return bound._replace(arguments=(*bound.arguments, bits), switches={**bound.switches, "WALLS": True})
+
+
+def closed_faces(walls: np.ndarray, along: str) -> np.ndarray:
+    """Return the closed faces of each cell, LOW + .., for lines along "x" or "y"; walls : as in `Setup`."""
+    west, south = (walls & WEST_FACE) != 0, (walls & SOUTH_FACE) != 0
+    east, north = np.zeros_like(west), np.zeros_like(south)
+    east[:, :-1], north[:-1] = west[:, 1:], south[1:]
+    low, high, below, above = (west, east, south, north) if along == "x" else (south, north, west, east)
+    return (LOW * low + HIGH * high + BELOW * below + ABOVE * above).astype(np.uint8)
 
 
 def terms_along(along: str, setup: Any, device: Device, kind: Any, values: Any, first: int) -> Bound:

@@ -42,6 +42,10 @@ UNEVEN = 1e-30  # minimum denominator of the limiter
 
 DISSIPATION = switch("DISSIPATION", True)  # upwinding at high Froude numbers or for extrema of p across the lines
 VISCOUS = switch("VISCOUS", False)
+WALLS = switch("WALLS", False)  # whether internal faces are closed
+
+# Flags of the closed faces of a cell: its low and high face on the line, its faces to the lines below and above.
+LOW, HIGH, BELOW, ABOVE = 1, 2, 4, 8
 
 
 class Parameters(NamedTuple):
@@ -76,6 +80,23 @@ def over_depth(h, p):
     if MAY_DRY:
         return reciprocal(larger(h, minimum_depth(p)))
     return reciprocal(h)
+
+
+@cell
+def beyond(d, closed, face):
+    """Return the bed d of a neighbour, or the bed of land if the face to it is closed; closed : faces of the cell."""
+    if WALLS:
+        return select((closed & face) != 0, real(OUTSIDE), d)
+    return d
+
+
+@cell
+def row_or_wall(closed, a, b, c, d):
+    """Return A, B, C, D of the low face of a cell, or of the equation P = 0; closed : faces of the cell."""
+    if WALLS:
+        wall, zero = (closed & LOW) != 0, real(0.0)
+        return select(wall, zero, a), select(wall, real(1.0), b), select(wall, zero, c), select(wall, zero, d)
+    return a, b, c, d
 
 
 @cell

@@ -205,7 +205,7 @@ class ShallowWaterADI(Fields, BaseModel):
             drying=one_of("drying", drying, ("on", "off")) == "on",
             dry_depth=depth_of_dry_faces(dry_depth, water),
             time_step=step, deepest=float(water.max()),
-            kernels=self._kernels(one_of("kernels", kernels, ("fast", "reference")), walls),
+            kernels=one_of("kernels", kernels, ("fast", "reference")),
             walls=walls,
             maps=maps, time_statistics=averaged,
             cross_sections=CrossSections(cross_sections, grid) if cross_sections else None,
@@ -214,17 +214,6 @@ class ShallowWaterADI(Fields, BaseModel):
         self._start = one_of("start", start, ("half-step", "zero"))
         speeds = (checked_field(f"velocity_{a}", u, grid, "centre") for a, u in (("x", velocity_x), ("y", velocity_y)))
         self._begin(surface - level, [thickness * u for u in speeds], time)
-
-    def _kernels(self, requested: str, walls: np.ndarray | None) -> str:
-        """Return the kernels of the run: on a GPU internal walls require the reference kernels."""
-        if walls is None or self.device.kind == "cpu":
-            return requested
-        if isinstance(self.device, Group):
-            raise InputError(
-                f"internal walls on {len(self.device.devices)} devices", allowed="one GPU, or CPUs",
-                fix='device = "cuda"', problem="Internal walls are not supported on several GPUs.",
-            )  # fmt: skip
-        return "reference"
 
     def _begin(self, surface: np.ndarray, discharge: list[np.ndarray], start: float) -> None:
         """Build the engine and set the initial state."""

@@ -20,19 +20,23 @@ import numpy as np
 
 from eagre.backend.compilation.cells import cell, real, switch
 from eagre.backend.device import Device, Launch
-from eagre.boundaries.internal import SOUTH_FACE, WEST_FACE
 from eagre.grid import Grid
 from eagre.kernels.implicit_lines import FRICTION
-from eagre.kernels.roots import select
-from eagre.models.shallow_water_adi.forcing import WALLS, push_on, water_on
+from eagre.models.shallow_water_adi.forcing import push_on, water_on
 from eagre.models.shallow_water_adi.kernels import (
-    OUTSIDE,
+    ABOVE,
+    BELOW,
+    HIGH,
+    LOW,
     WALL,
+    WALLS,
     advection_factors,
+    beyond,
     depth,
     end_row,
     face_row,
     over_depth,
+    row_or_wall,
 )
 from eagre.models.shallow_water_adi.memory_layout import PADDING
 from eagre.terms.compose import TERM_FACTORS, TERMS
@@ -81,34 +85,22 @@ def around(a, j, i):
 
 
 @cell
-def beyond(d, walls, j, i, along, across, bit):
-    """Return the bed d of a cell, or the bed of land beyond a closed face.
-
-    The face is the low face at (along, across), in the direction of `bit`.
-    """
-    return select((value_at(walls, j, i, along, across) & bit) != 0, real(OUTSIDE), d)
-
-
-@cell
-def beds_between_walls(d, walls, j, i):
-    """Return the eight beds of `row_of`, with land beyond every closed face, and whether the face itself is closed."""
-    here = WEST_FACE if ALONG_X else SOUTH_FACE
-    side = SOUTH_FACE if ALONG_X else WEST_FACE
-    beds = (
-        beyond(d[0], walls, j, i, -1, 0, side), beyond(d[1], walls, j, i, 0, 0, side), d[2], d[3],
-        beyond(d[4], walls, j, i, -1, 1, side), beyond(d[5], walls, j, i, 0, 1, side),
-        beyond(d[6], walls, j, i, -1, 0, here), beyond(d[7], walls, j, i, 1, 0, here),
+def beds_between_walls(d, low, high):
+    """Return the eight beds of `row_of`, with land beyond every closed face; low, high : closed faces of both cells."""
+    return (
+        beyond(d[0], low, BELOW), beyond(d[1], high, BELOW), d[2], d[3],
+        beyond(d[4], low, ABOVE), beyond(d[5], high, ABOVE), beyond(d[6], low, LOW), beyond(d[7], high, HIGH),
     )  # fmt: skip
-    return beds, (value_at(walls, j, i, 0, 0) & here) != 0
 
 
 @cell
 def row_of(fields, forcing, j, i, p):
     """Return A, B, C, D of the low face of cell (j, i), and r of that cell."""
     z, d, flux, qo, qn, friction = fields
-    zs, ds, closed = around(z, j, i), around(d, j, i), False
+    zs, ds, closed = around(z, j, i), around(d, j, i), 0
     if WALLS:
-        ds, closed = beds_between_walls(ds, forcing[0][-1], j, i)
+        closed = value_at(forcing[0][-1], j, i, 0, 0)
+        ds = beds_between_walls(ds, value_at(forcing[0][-1], j, i, -1, 0), closed)
     fluxes = (
         value_at(flux, j, i, -1, 0), value_at(flux, j, i, 0, 0), value_at(flux, j, i, 1, 0),
         value_at(flux, j, i, 0, -1), value_at(flux, j, i, 0, 1),
@@ -124,13 +116,9 @@ def row_of(fields, forcing, j, i, p):
         forced = push_on(depths, fluxes[1], across, forcing, table_row(j, 0), (j, i, 0), p)
         rain_l = water_on(ds[2], forcing, table_row(j, -1), (j, i, -1), p)
         rain_r = water_on(ds[3], forcing, table_row(j, 0), (j, i, 0), p)
-    if WALLS:
-        a, b, c, e, r = face_row(zs, ds, fluxes, old, new, factor, forced, rain_l, rain_r, p)
-        zero = real(0.0)
-        return (
-            select(closed, zero, a), select(closed, real(1.0), b), select(closed, zero, c), select(closed, zero, e), r,
-        )  # fmt: skip
-    return face_row(zs, ds, fluxes, old, new, factor, forced, rain_l, rain_r, p)
+    a, b, c, e, r = face_row(zs, ds, fluxes, old, new, factor, forced, rain_l, rain_r, p)
+    a, b, c, e = row_or_wall(closed, a, b, c, e)
+    return a, b, c, e, r
 
 
 @cell

@@ -27,16 +27,25 @@ from eagre.backend.compilation.cells import (
 from eagre.backend.cuda.warp import from_lane, raise_maximum
 from eagre.kernels.bits import to_bits
 from eagre.kernels.implicit_lines import FRICTION
-from eagre.kernels.roots import select
+from eagre.kernels.roots import select, smaller
 from eagre.models.shallow_water_adi.forcing import push_on, water_on
 from eagre.models.shallow_water_adi.kernels import (
+    ABOVE,
+    BELOW,
     DISSIPATION,
+    HIGH,
+    LOW,
     WALL,
+    WALLS,
+    beyond,
+    corner_flux,
     depth,
+    depth_pair,
     end_row,
     flux_above,
     line_cell,
     row_between,
+    row_or_wall,
 )
 from eagre.models.shallow_water_adi.memory_layout import PADDING
 from eagre.solvers.tridiagonal.lanes import WARPS, lanes_joined, lost_coupling, warps_joined
@@ -45,6 +54,7 @@ from eagre.terms.compose import TERM_FACTORS, TERMS
 
 CELLS = 4  # cells per lane
 MAX_STORED_WARPS = 16  # maximum warps of a block with STORED: 32 KiB of shared memory in double precision
+CLOSED_BELOW = 0x11111 * BELOW  # mask of the closed south faces in `Row.closed`
 OPEN = switch("OPEN", False)
 STORED = switch("STORED", False)  # keep the fluxes through corners for the next row in shared memory
 PRELOAD = switch("PRELOAD", False)  # load the next row during the coupling of lanes and warps; otherwise prefetch it
@@ -115,6 +125,7 @@ class Row(NamedTuple):
     d: Any
     low: Any  # sum of the old and the new flux through the edge
     new: Any  # new flux through the edge
+    closed: Any  # closed faces, four bits per cell
 
 
 @cell
@@ -124,25 +135,43 @@ def with_west(array, k, values):
 
 
 @cell
-def row_of(z, d, qo, qn, k):
+def row_of(z, d, qo, qn, forcing, k):
     """Return the row of the cells of a lane at flat index k."""
-    return row_with(z, d, qo, qn, k, values_at(z, d, z, qo, qn, k))
+    return row_with(z, d, qo, qn, k, values_at(z, d, z, qo, qn, forcing, k))
 
 
 @cell
-def values_at(z, d, flux, qo, qn, k):
+def in_word(closed, n):
+    """Return the closed faces of cell k - 1 + n at their place in `Row.closed`."""
+    return np.uint32(closed) << np.uint32(4 * n)
+
+
+@cell
+def closed_faces(forcing, k):
+    """Return the closed faces of cells k - 1 .. k + 3, four bits per cell; 0 without internal walls."""
+    closed = np.uint32(0)
+    if WALLS:
+        a, b, c, d, e = five(forcing[0][-1], k)
+        closed = np.uint32(in_word(a, 0) | in_word(b, 1) | in_word(c, 2) | in_word(d, 3) | in_word(e, 4))
+    return closed
+
+
+@cell
+def values_at(z, d, flux, qo, qn, forcing, k):
     """Return the values of a row that a lane loads for itself."""
-    return four(z, k), four(d, k), four(flux, k), four(qo, k), four(qn, k)
+    return four(z, k), four(d, k), four(flux, k), four(qo, k), four(qn, k), closed_faces(forcing, k)
 
 
 @cell
-def prefetch_row(z, d, flux, qo, qn, k):
+def prefetch_row(z, d, flux, qo, qn, forcing, k):
     """Prefetch the values of `values_at`."""
     prefetch_l2(z, k, 0)
     prefetch_l2(d, k, 0)
     prefetch_l2(flux, k, 0)
     prefetch_l2(qo, k, 0)
     prefetch_l2(qn, k, 0)
+    if WALLS:
+        prefetch_l2(forcing[0][-1], k, 0)
 
 
 @cell
@@ -150,7 +179,13 @@ def row_with(z, d, qo, qn, k, values):
     """Return the `Row` at flat index k from the result of `values_at`."""
     a, b = with_west(qo, k, values[3]), with_west(qn, k, values[4])
     low = (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4])
-    return Row(with_west(z, k, values[0]), with_west(d, k, values[1]), low, b)
+    return Row(with_west(z, k, values[0]), with_west(d, k, values[1]), low, b, values[5])
+
+
+@cell
+def closed_of(row, n):
+    """Return the closed faces of cell k - 1 + n of a row."""
+    return np.uint32(row.closed >> np.uint32(4 * n))
 
 
 @cell
@@ -159,15 +194,16 @@ def cell_of(z, d, row, here, north, forcing, k, j, n, p):
 
     Data to its south are omitted.
     """
-    wet = real(0.0)
+    wet, closed = real(0.0), closed_of(row, n)
     if TERMS:
         wet = water_on(row.d[n], forcing, j, (k, n - 1), p)
     low_neighbour = high_neighbour = real(0.0), real(0.0)
     if DISSIPATION:
-        low_neighbour = flat_load(z, k, n - 2), flat_load(d, k, n - 2)
-        high_neighbour = flat_load(z, k, n), flat_load(d, k, n)
+        low_neighbour = flat_load(z, k, n - 2), beyond(flat_load(d, k, n - 2), closed, LOW)
+        high_neighbour = flat_load(z, k, n), beyond(flat_load(d, k, n), closed, HIGH)
+    h_above = depth(north.z[n], beyond(north.d[n], closed, ABOVE))
     return line_cell(
-        row.z[n], row.d[n], real(0.0), depth(north.z[n], north.d[n]), low_neighbour, high_neighbour,
+        row.z[n], row.d[n], real(0.0), h_above, low_neighbour, high_neighbour,
         here[n], here[n + 1], row.low[n], north.low[n], row.new[n], north.new[n], wet, p,
     )  # fmt: skip
 
@@ -200,21 +236,53 @@ def stored_flux(fluxes, flux, me, n):
 
 
 @cell
+def flux_beside_walls(fluxes, z, d, flux, row, here, k, me, n, p):
+    """Return the momentum flux through the south corner of face k + n as the row at k computes it, from `store_flux`.
+
+    Where the south face of an adjacent cell is closed, it differs from the flux that the row below computes.
+    """
+    south = np.uint32(k - np.uint32(z.shape[1]))
+    h_l, h_r = depth(row.z[n], row.d[n]), depth(row.z[n + 1], row.d[n + 1])
+    d_l = beyond(flat_load(d, south, n - 1), closed_of(row, n), BELOW)
+    d_r = beyond(flat_load(d, south, n), closed_of(row, n + 1), BELOW)
+    below_l, below_r = depth(flat_load(z, south, n - 1), d_l), depth(flat_load(z, south, n), d_r)
+    through = corner_flux(
+        flat_load(flux, south, n), here[n + 1], row.new[n], row.new[n + 1],
+        depth_pair(h_l, below_l) + depth_pair(h_r, below_r), smaller(h_l, below_l), smaller(h_r, below_r), p,
+    )  # fmt: skip
+    return store_flux(fluxes, through, me, n)
+
+
+@cell
+def south_fluxes(below, fluxes, z, d, flux, row, here, k, me, p):
+    """Return the momentum fluxes through the south corners of the four faces; below : those of the row below."""
+    if WALLS and (row.closed & np.uint32(CLOSED_BELOW)) != 0:
+        return (
+            flux_beside_walls(fluxes, z, d, flux, row, here, k, me, 0, p),
+            flux_beside_walls(fluxes, z, d, flux, row, here, k, me, 1, p),
+            flux_beside_walls(fluxes, z, d, flux, row, here, k, me, 2, p),
+            flux_beside_walls(fluxes, z, d, flux, row, here, k, me, 3, p),
+        )
+    return below
+
+
+@cell
 def loaded(array, index):
     """Return a value of a map for a term; index : a flat index and an offset."""
     return flat_load(array, index[0], index[1])
 
 
 @cell
-def row_at(low, high, here, below, above, friction, forcing, k, c, j, p):
-    """Return A, B, C, D of the face at flat index k + c, in row j of the arrays."""
+def row_at(low, high, here, below, above, friction, forcing, closed, k, c, j, p):
+    """Return A, B, C, D of the face at flat index k + c, in row j of the arrays; closed : faces of the high cell."""
     factor, forced = p.friction, real(0.0)
     if FRICTION == 2 or FRICTION == 4:
         factor = p.friction * real(0.5) * (flat_load(friction, k, c) + flat_load(friction, k, c - 1))
     if TERMS:
         across = (low.q_below + low.q_above) + (high.q_below + high.q_above)
         forced = push_on(low.h + high.h, here, across, forcing, j, (k, c), p)
-    return row_between(low, high, here, below, above, factor, forced, p)
+    a, b, e, d = row_between(low, high, here, below, above, factor, forced, p)
+    return row_or_wall(closed, a, b, e, d)
 
 
 @cell
@@ -249,7 +317,7 @@ def face_of(
     high = cell_of(z, d, row, here, north, forcing, k, y, n + 1, p)
     south = stored_flux(fluxes, below, me, n)
     above = store_flux(fluxes, flux_above(low, high, here[n + 1], up[n], p), me, n)
-    equation = row_at(low, high, here[n + 1], south, above, friction, forcing, k, n, y, p)
+    equation = row_at(low, high, here[n + 1], south, above, friction, forcing, closed_of(row, n + 1), k, n, y, p)
     equation = end_at(i + n, nx, j, low, high, here[n + 1], ends, values, series_row, friction, k, n, equation, p)
     return high, above, equation
 
@@ -291,22 +359,23 @@ def sweep_x_cuda(
     zero, one = real(0.0), real(1.0)
     forcing = (terms, TERM_FACTORS(terms, m))
     here = six(flux, k)
-    north = row_of(z, d, qo, qn, np.uint32(k + pitch))
-    row, up, y = row_of(z, d, qo, qn, k), four(flux, np.uint32(k + pitch)), np.uint32(j)
+    north = row_of(z, d, qo, qn, forcing, np.uint32(k + pitch))
+    row, up, y = row_of(z, d, qo, qn, forcing, k), four(flux, np.uint32(k + pitch)), np.uint32(j)
     below0 = first_flux(fluxes, z, d, row, here, north, up, forcing, k, y, me, 0, p)
     below1 = first_flux(fluxes, z, d, row, here, north, up, forcing, k, y, me, 1, p)
     below2 = first_flux(fluxes, z, d, row, here, north, up, forcing, k, y, me, 2, p)
     below3 = first_flux(fluxes, z, d, row, here, north, up, forcing, k, y, me, 3, p)
-    following = values_at(z, d, flux, qo, qn, np.uint32(k + pitch + pitch))
+    following = values_at(z, d, flux, qo, qn, forcing, np.uint32(k + pitch + pitch))
     lost = zero
     while j < end:
         k = np.uint32(k + pitch)
         if not PRELOAD:
-            prefetch_row(z, d, flux, qo, qn, np.uint32(k + pitch + pitch))
+            prefetch_row(z, d, flux, qo, qn, forcing, np.uint32(k + pitch + pitch))
         # Only the sums of the row itself are kept: the whole row would need too many registers.
-        row, here = Row(five(z, k), five(d, k), north.low, north.new), six(flux, k)
+        row, here = Row(five(z, k), five(d, k), north.low, north.new, north.closed), six(flux, k)
+        below = south_fluxes((below0, below1, below2, below3), fluxes, z, d, flux, row, here, k, me, p)
         if not PRELOAD:
-            following = values_at(z, d, flux, qo, qn, np.uint32(k + pitch))
+            following = values_at(z, d, flux, qo, qn, forcing, np.uint32(k + pitch))
         north = row_with(z, d, qo, qn, np.uint32(k + pitch), following)
         up = following[2]
         low = zero if inner_low else one  # an inner end of a tile: the old flux replaces the unknown
@@ -314,26 +383,26 @@ def sweep_x_cuda(
         # Face by face: with all cells of a lane at once, the compiler would spill registers.
         c0 = cell_of(z, d, row, here, north, forcing, k, np.uint32(j + 1), 0, p)
         c1, below0, row0 = face_of(
-            z, d, row, here, north, up, fluxes, below0, c0, forcing, friction, ends, values, m, nx, i, j, k, me, 0, p
+            z, d, row, here, north, up, fluxes, below[0], c0, forcing, friction, ends, values, m, nx, i, j, k, me, 0, p
         )  # fmt: skip
         d0 = row0[3] - (one - low) * row0[0] * here[0]
         s0 = next_row(Chunk(-one, zero, zero, zero, zero, -one), low * row0[0], row0[1], row0[2], d0)
         c2, below1, row1 = face_of(
-            z, d, row, here, north, up, fluxes, below1, c1, forcing, friction, ends, values, m, nx, i, j, k, me, 1, p
+            z, d, row, here, north, up, fluxes, below[1], c1, forcing, friction, ends, values, m, nx, i, j, k, me, 1, p
         )  # fmt: skip
         s1 = next_row(s0, row1[0], row1[1], row1[2], row1[3])
         c3, below2, row2 = face_of(
-            z, d, row, here, north, up, fluxes, below2, c2, forcing, friction, ends, values, m, nx, i, j, k, me, 2, p
+            z, d, row, here, north, up, fluxes, below[2], c2, forcing, friction, ends, values, m, nx, i, j, k, me, 2, p
         )  # fmt: skip
         s2 = next_row(s1, row2[0], row2[1], row2[2], row2[3])
         c4, below3, row3 = face_of(
-            z, d, row, here, north, up, fluxes, below3, c3, forcing, friction, ends, values, m, nx, i, j, k, me, 3, p
+            z, d, row, here, north, up, fluxes, below[3], c3, forcing, friction, ends, values, m, nx, i, j, k, me, 3, p
         )  # fmt: skip
         d3 = row3[3] - (one - high) * row3[2] * here[5]
         s3 = next_row(s2, row3[0], row3[1], high * row3[2], d3)
         chunk = Chunk(s3.a, s3.c, s3.d, s2.e, s2.f, s2.g)
         if PRELOAD:
-            following = values_at(z, d, flux, qo, qn, np.uint32(k + pitch + pitch))
+            following = values_at(z, d, flux, qo, qn, forcing, np.uint32(k + pitch + pitch))
         a, c, x = lanes_joined(chunk, lane)
         x_before, x_after = warps_joined(warp_ends, j & 1, chunk, a, c, x, lane, warp)
         lost = max(lost, lost_coupling(chunk, a, c, lane, warp))

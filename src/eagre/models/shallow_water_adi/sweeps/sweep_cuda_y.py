@@ -24,15 +24,22 @@ from eagre.kernels.implicit_lines import FRICTION
 from eagre.kernels.roots import select
 from eagre.models.shallow_water_adi.forcing import push_on, water_on
 from eagre.models.shallow_water_adi.kernels import (
+    ABOVE,
+    BELOW,
     BEYOND,
     DISSIPATION,
+    HIGH,
+    LOW,
     WALL,
+    WALLS,
+    beyond,
     depth,
     end_row,
     flux_above,
     flux_below,
     line_cell,
     row_between,
+    row_or_wall,
 )
 from eagre.models.shallow_water_adi.memory_layout import PADDING
 from eagre.solvers.tridiagonal.columns import (
@@ -78,17 +85,27 @@ class Column(NamedTuple):
     flux_low: Any  # flux along the line, at the south face
     flux_high: Any
     flux_north: Any  # flux of the cell of the lane at its north face
+    closed: Any  # closed faces of the cell
 
 
 @cell
-def column_at(z, d, flux, qo, qn, k, pitch):
+def closed_faces(forcing, k):
+    """Return the closed faces of cell k; 0 without internal walls."""
+    closed = np.uint8(0)
+    if WALLS:
+        closed = flat_load(forcing[0][-1], k, 0)
+    return closed
+
+
+@cell
+def column_at(z, d, flux, qo, qn, forcing, k, pitch):
     """Return the `Column` at flat index k."""
     west = np.uint32(k - 1)
     return Column(
         load_here(z, k, 0), load_here(d, k, 0),
         load_here(z, west, 0), load_here(d, west, 0), load_here(z, k, 1), load_here(d, k, 1),
         load_here(qo, k, 0), load_here(qn, k, 0), load_here(qo, k, 1), load_here(qn, k, 1),
-        load_here(flux, west, 0), load_here(flux, k, 1), load_here(flux, k, pitch),
+        load_here(flux, west, 0), load_here(flux, k, 1), load_here(flux, k, pitch), closed_faces(forcing, k),
     )  # fmt: skip
 
 
@@ -103,9 +120,12 @@ def cell_at(c, z, d, p_low, forcing, k, j, pitch, low_neighbour, p):
         wet = water_on(c.d, forcing, j, (k, 0), p)
     if DISSIPATION:
         north = np.uint32(k + pitch)
-        high_neighbour = flat_load(z, north, 0), flat_load(d, north, 0)
+        low_neighbour = low_neighbour[0], beyond(low_neighbour[1], c.closed, LOW)
+        high_neighbour = flat_load(z, north, 0), beyond(flat_load(d, north, 0), c.closed, HIGH)
+    h_low = depth(c.z_low, beyond(c.d_low, c.closed, BELOW))
+    h_high = depth(c.z_high, beyond(c.d_high, c.closed, ABOVE))
     return line_cell(
-        c.z, c.d, depth(c.z_low, c.d_low), depth(c.z_high, c.d_high), low_neighbour, high_neighbour, p_low,
+        c.z, c.d, h_low, h_high, low_neighbour, high_neighbour, p_low,
         c.flux_north, c.qo + c.qn, c.qo_high + c.qn_high, c.qn, c.qn_high, wet, p,
     )  # fmt: skip
 
@@ -117,10 +137,10 @@ def loaded(array, index):
 
 
 @cell
-def row_at(low, high, here, neighbours, friction, forcing, k, j, pitch, p):
+def row_at(low, high, here, neighbours, friction, forcing, closed, k, j, pitch, p):
     """Return A, B, C, D of the face at flat index k, row j, between two cells of a column.
 
-    neighbours : old flux at k - 1 and k + 1.
+    neighbours : old flux at k - 1 and k + 1; closed : faces of the high cell.
     """
     below = flux_below(low, high, neighbours[0], here, p)
     above = flux_above(low, high, here, neighbours[1], p)
@@ -131,7 +151,8 @@ def row_at(low, high, here, neighbours, friction, forcing, k, j, pitch, p):
     if TERMS:
         across = (low.q_below + low.q_above) + (high.q_below + high.q_above)
         forced = push_on(low.h + high.h, here, across, forcing, j, (k, 0), p)
-    return row_between(low, high, here, below, above, factor, forced, p)
+    a, b, c, e = row_between(low, high, here, below, above, factor, forced, p)
+    return row_or_wall(closed, a, b, c, e)
 
 
 @cell
@@ -163,11 +184,11 @@ def next_face(
     column : of the high cell; more : whether rows of the chunk follow; the last row leaves e, f, g unchanged.
     """
     k = np.uint32(k + pitch)
-    following = column_at(z, d, flux, qo, qn, np.uint32(k + pitch), pitch)
+    following = column_at(z, d, flux, qo, qn, forcing, np.uint32(k + pitch), pitch)
     j = np.uint32(face + row + 1)
     high = cell_at(column, z, d, here, forcing, k, j, pitch, (low.z, low.d), p)
     neighbours = column.flux_low, column.flux_high
-    a, b, c, e = row_at(low, high, here, neighbours, friction, forcing, k, j, pitch, p)
+    a, b, c, e = row_at(low, high, here, neighbours, friction, forcing, column.closed, k, j, pitch, p)
     a, b, c, e = end_at(
         face + row, ny, i, nx, low, high, here, ends, values, series_row, friction, k, pitch, a, b, c, e, p
     )
@@ -187,7 +208,7 @@ def next_face(
 
 
 @cell
-def prefetch_block(z, d, flux, qo, qn, column_group, segment):
+def prefetch_block(z, d, flux, qo, qn, terms, column_group, segment):
     """Prefetch all data of a block; every thread prefetches parts of rows."""
     chunks = max(1, WIDTH // PIECE)
     for n in range(cuda.threadIdx.y * WIDTH + cuda.threadIdx.x, (ROWS * THREADS + 1) * chunks, THREADS * WIDTH):
@@ -198,6 +219,8 @@ def prefetch_block(z, d, flux, qo, qn, column_group, segment):
         prefetch_l2(flux, k, 0)
         prefetch_l2(qo, k, 0)
         prefetch_l2(qn, k, 0)
+        if WALLS:
+            prefetch_l2(terms[-1], k, 0)
 
 
 @cell
@@ -217,8 +240,8 @@ def assemble_up(z, d, flux, qo, qn, z_out, friction, terms, ends, values, series
     k = np.uint32(np.uint32(face) * pitch + np.uint32(i + PADDING))
     zero, one = real(0.0), real(1.0)
     forcing = (terms, TERM_FACTORS(terms, series_row))
-    column = column_at(z, d, flux, qo, qn, k, pitch)
-    following = column_at(z, d, flux, qo, qn, np.uint32(k + pitch), pitch)
+    column = column_at(z, d, flux, qo, qn, forcing, k, pitch)
+    following = column_at(z, d, flux, qo, qn, forcing, np.uint32(k + pitch), pitch)
     low_neighbour = zero, real(BEYOND)
     if DISSIPATION and face > 0:
         low_neighbour = flat_load(z, np.uint32(k - pitch), 0), flat_load(d, np.uint32(k - pitch), 0)
@@ -313,7 +336,7 @@ def sweep_y_cuda(
     group = min(GROUP, max(1, at_once // 2))  # a block waits for one that starts `group` blocks later
     column_group, segment = block_position(number, column_groups, segments, group)
     if PREFETCH:
-        prefetch_block(z, d, flux, qo, qn, column_group, segment)
+        prefetch_block(z, d, flux, qo, qn, terms, column_group, segment)
     block = np.int32(column_group * segments + segment)
     i = np.int32(column_group * WIDTH + lane)
     face = np.int32((1 - OPEN) + (segment * THREADS + t) * ROWS)
