@@ -2,7 +2,7 @@
 
 A step has three kernels: `update_cuda` (tendency, Adams-Bashforth, sine transform of the rows of the new vorticity),
 `eagre.solvers.poisson.columns_cuda` (tridiagonal systems along y) and `eagre.solvers.poisson.rows_cuda` (inverse
-transform to psi).
+transform to psi). Without TRANSFORM, `update_cuda` updates a tracer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from eagre.backend.compilation.cells import (
     switch,
     word,
 )
-from eagre.models.barotropic.kernels import HISTORY, WIND, advanced, tendency
+from eagre.models.barotropic.kernels import FORCING, HISTORY, advanced, tendency
 from eagre.solvers.poisson.rows_cuda import (
     ROW,
     begin,
@@ -37,6 +37,7 @@ from eagre.solvers.poisson.sine_cuda import THREADS, R
 
 VECTOR = switch("VECTOR", 4)  # columns per thread: 16 bytes
 SPAN = switch("SPAN", 6)  # VECTOR + 2, as a compile-time constant
+TRANSFORM = switch("TRANSFORM", True)  # whether the rows are transformed
 
 
 @cell
@@ -85,20 +86,10 @@ def store_history(older, oldest, start, values, row):
 
 
 @cell
-def wind(curl, j, i):
-    """Return the forcing at a point."""
-    if WIND == 0:
-        return real(0.0)
-    if WIND == 1:
-        return curl[j, np.uint64(0)]
-    return curl[j, i]
-
-
-@cell
 def load_wind(curl, j, m, width, into, row):
     """Load the forcing of columns m .. m + VECTOR - 1 of row j."""
     for n in range(VECTOR):
-        into[row, n] = wind(curl, j, min(m + np.uint64(n), width - np.uint64(1)))
+        into[row, n] = FORCING(curl, j, min(m + np.uint64(n), width - np.uint64(1)))
 
 
 @cell
@@ -168,7 +159,8 @@ def update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low
     if low + np.uint64(2) < ny:
         store_columns(new, second, result, 2)
         store_history(older, oldest, second, result, 3)
-    put_columns(result, shared, table, m)
+    if TRANSFORM:
+        put_columns(result, shared, table, m)
 
 
 @cell
@@ -179,8 +171,9 @@ def update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, 
         m = np.uint64(VECTOR) * (t + np.uint64(chunk * THREADS))
         if m < np.uint64(ROW):
             update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low, m, ny)
-    clear_ends(shared, t)
-    cuda.syncthreads()
+    if TRANSFORM:
+        clear_ends(shared, t)
+        cuda.syncthreads()
 
 
 @entry
@@ -188,7 +181,8 @@ def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, spectrum, table
     """Set new = zeta + dt F in interior rows and spectrum = sine transform of new along x; two rows per block.
 
     psi, zeta, new, older, oldest : (ny + 1, nx + 1), rows aligned to 16 bytes, with zero padding;
-    spectrum : stored in tiles (`rows_cuda.first_index`); with HISTORY = 1 `oldest` is not used.
+    spectrum : stored in tiles (`rows_cuda.first_index`); with HISTORY = 1 `oldest` is not used, without TRANSFORM
+    `spectrum`.
     """
     shared = cuda.shared.array(0, word)
     v = cuda.local.array(R, cplx)
@@ -197,7 +191,8 @@ def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, spectrum, table
     ny = np.uint64(psi.shape[0] - 1)
     low = np.uint64(2) * np.uint64(cuda.blockIdx.x)
     update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, t, low, ny)
-    active = transform_rows(shared, table, v, t)
-    finish()
-    if active:
-        write_pair(spectrum, v, t, low + np.uint64(1), low + np.uint64(2), ny)
+    if TRANSFORM:
+        active = transform_rows(shared, table, v, t)
+        finish()
+        if active:
+            write_pair(spectrum, v, t, low + np.uint64(1), low + np.uint64(2), ny)
