@@ -12,6 +12,7 @@ from eagre import Layers
 from kernels.recording import RecordingDevice, name_of
 
 SMALL = {"nx": 17, "ny": 14, "time_step": 1e-3, "biharmonic": 1e-4}
+TWO_LAYERS = {"layers": Layers(3.0, 1.0), "potential_vorticity_lower": 3.0}
 SIMULATED = {
     "single": {"precision": "single"},
     "ab2": {**CASES["ab2"], "ny": 23},
@@ -19,7 +20,8 @@ SIMULATED = {
     "wide tiles": {**CASES["ab2"], "ny": 23, "wide": 2},
     "implicit": CASES["implicit"],
     "channel": {**CASES["channel"], "nx": 10},
-    "two layers": {"layers": Layers(3.0, 1.0), "potential_vorticity_lower": 3.0},
+    "two layers": TWO_LAYERS,
+    "two layers, wide tiles": {**TWO_LAYERS, "ny": 23, "wide": 2},
     "tracer": {"dye": True, "walls": "no-slip"},
     "tracer, ab2, single": {**CASES["ab2"], "dye": True, "precision": "single"},
     **{name: CASES[name] for name in ("default", "all terms", "compensated", "changing wind")},
@@ -44,7 +46,7 @@ def test_tracer_and_layers_run_in_the_fused_kernel():
     model_on(device, 17, 14, dye=True, layers=Layers(3.0, 1.0)).steps_without_checks(2)()
     names = [name_of(program) for program in device.found]
     assert set(names) == {
-        "update_cuda", "boundary_y", "boundary_x", "to_modes", "from_modes", "sine_rows_cuda", "solve_columns_cuda",
+        "update_cuda", "boundary_y", "boundary_x", "sine_rows_cuda", "solve_columns_cuda", "sine_layers_cuda",
     }  # fmt: skip
     assert names.count("update_cuda") == 3
 

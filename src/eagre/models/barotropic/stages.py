@@ -138,7 +138,7 @@ class Stages:
         field = self.solved(new)[0]
         launches = [] if self.kernels.transforms else solver.forward(0, field)
         launches += solver.solve(0, solver.work(0, field), 1.0 / a, -1.0 / a)
-        launches += solver.backward(0, field)
+        launches += solver.backward([field])
         return [*launches, self._loop(reference.complete_implicit, field, state.q[0][old], state.q[0][new], field)]
 
     def solved(self, buffer: int) -> list[Any]:
@@ -160,13 +160,11 @@ class Stages:
             screening = self.setup.screening if stacked is None else stacked.inverse_radius_squared(k)
             launches += solver.solve(k, work[k], screening)
         launches += self.modes(work, reference.from_modes)
-        for k in self._layers:
-            launches += solver.backward(k, self.state.psi[k][new])
-        return launches
+        return launches + solver.backward([self.state.psi[k][new] for k in self._layers])
 
     def modes(self, work: list[Any], cell: Any) -> Launches:
-        """Return the launches that convert two layers to vertical modes or back; none for one layer."""
-        if self.setup.layers is None:
+        """Return the launches that convert two layers to vertical modes or back, unless the solver does."""
+        if self.setup.layers is None or self.kernels.inversion.forms_modes:
             return []
         first, second = (array.reshape(array.shape[0], -1) for array in work)
         program = self.state.device.loop(cell, self.state.precision)

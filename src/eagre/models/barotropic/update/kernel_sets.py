@@ -99,7 +99,8 @@ def inversion_for(setup: Setup, device: Device, precision: str) -> Inversion:
     if setup.basin == "box" and device.kind == "cpu":
         return CpuBox(device, precision, check_precision(precision), *size)
     if setup.basin == "box" and Box.serves(device, *size[:2], precision):
-        return CudaBox(Box(device, precision, *size), 1 if setup.layers is None else 2)
+        fraction = None if setup.layers is None else setup.layers.upper_thickness_fraction
+        return CudaBox(Box(device, precision, *size), fraction)
     return library_inversion(setup)
 
 
@@ -135,7 +136,7 @@ def rows_update_cuda(inversion: CudaBox) -> Updater:
         switches = {**switches, **box.switches(update=True), "TRANSFORM": layer is not None}
         program = state.device.program(update_cuda.update_cuda, state.precision, switches)
         arrays = (*fields[:3], *fields[4:])  # without `target`: psi has a separate array
-        arguments = (*arrays, inversion.work(layer or 0, None), box.table)
+        arguments = (*arrays, inversion.spectra[layer or 0], box.table)
         return [Launch(program, arguments, *box.geometry(update=True), early=box.early > 0)]
 
     return update

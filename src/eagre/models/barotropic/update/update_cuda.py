@@ -195,4 +195,4 @@ def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, spectrum, table
         active = transform_rows(shared, table, v, t)
         finish()
         if active:
-            write_pair(spectrum, v, t, low + np.uint64(1), low + np.uint64(2), ny)
+            write_pair(spectrum, spectrum, v, t, low + np.uint64(1), low + np.uint64(2), ny)
