@@ -100,7 +100,7 @@ class CudaBox(Inversion):
         self._modes, self._fraction = self.spectra, None
         if fraction is not None:
             self._fraction = box.real(fraction)
-            # The barotropic mode has an array of its own: the baroclinic mode needs both layers.
+            # The barotropic mode has a separate array, because the baroclinic mode needs both layers.
             self._modes = [box.spectrum(), self.spectra[1]]
 
     def work(self, layer: int, field: Any) -> Any:

@@ -167,7 +167,7 @@ class Box:
     ) -> Launch:  # fmt: skip
         """Return a launch that solves (Lap - screening) psi = factor zeta on transformed rows.
 
-        walls : see `column_table`; source : None, in place, or a `LayerPair` of flat spectra, whose mode `value` is zeta.
+        walls : see `column_table`; source : None (in place) or a `LayerPair` of flat spectra; `value` is its mode zeta.
         """
         shape = self.shape
         table = column_table(self.nx, self.ny, self.dx, self.dy, screening, shape.chunk_rows, factor, walls)
