@@ -10,7 +10,7 @@ import numpy as np
 
 from eagre.backend.device import Device, Launch, check_precision
 from eagre.models.barotropic.inversion import CpuBox, CudaBox, Inversion, Launches, TransformInversion
-from eagre.models.barotropic.kernels import Coefficients
+from eagre.models.barotropic.kernels import Coefficients, Coupling
 from eagre.models.barotropic.setup import Setup
 from eagre.models.barotropic.state import State
 from eagre.models.barotropic.update import reference, update_cpu, update_cuda
@@ -134,6 +134,8 @@ def rows_update_cuda(inversion: CudaBox) -> Updater:
 
     def update(state: State, layer: int | None, fields: Update, switches: Switches) -> Launches:
         switches = {**switches, **box.switches(update=True), "TRANSFORM": layer is not None}
+        if isinstance(fields.curl, Coupling):
+            switches["LOAD_FORCING"] = update_cuda.load_coupling
         program = state.device.program(update_cuda.update_cuda, state.precision, switches)
         arrays = (*fields[:3], *fields[4:])  # without `target`: psi has a separate array
         arguments = (*arrays, inversion.spectra[layer or 0], box.table)

@@ -23,7 +23,7 @@ from eagre.backend.compilation.cells import (
     switch,
     word,
 )
-from eagre.models.barotropic.kernels import FORCING, HISTORY, advanced, tendency
+from eagre.models.barotropic.kernels import HISTORY, advanced, tendency, wind_at
 from eagre.solvers.poisson.rows_cuda import (
     ROW,
     begin,
@@ -86,10 +86,25 @@ def store_history(older, oldest, start, values, row):
 
 
 @cell
-def load_wind(curl, j, m, width, into, row):
-    """Load the forcing of columns m .. m + VECTOR - 1 of row j."""
+def load_wind(curl, start, j, m, width, into, row):
+    """Load the forcing of columns m .. m + VECTOR - 1 of row j; `start` is the flat index of column m."""
     for n in range(VECTOR):
-        into[row, n] = FORCING(curl, j, min(m + np.uint64(n), width - np.uint64(1)))
+        into[row, n] = wind_at(curl, j, min(m + np.uint64(n), width - np.uint64(1)))
+
+
+@cell
+def load_coupling(coupling, start, j, m, width, into, row):
+    """Load `kernels.coupled_forcing` of columns m .. m + VECTOR - 1 of row j.
+
+    In this order, and without vectors, ptxas needs no more registers than in `update_columns` of one layer.
+    """
+    for n in range(VECTOR):
+        other = coupling.by_psi * flat_load(coupling.psi, start, n)
+        other += coupling.by_q * flat_load(coupling.q, start, n)
+        into[row, n] = wind_at(coupling.curl, j, min(m + np.uint64(n), width - np.uint64(1))) - other
+
+
+LOAD_FORCING = switch("LOAD_FORCING", load_wind)  # or `load_coupling`
 
 
 @cell
@@ -150,8 +165,8 @@ def update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low
     second = first + pitch
     load_history(older, oldest, first, previous, 0)
     load_history(older, oldest, second, previous, 1)
-    load_wind(curl, low + np.uint64(1), m, width, forcing, 0)
-    load_wind(curl, low + np.uint64(2), m, width, forcing, 1)
+    LOAD_FORCING(curl, first, low + np.uint64(1), m, width, forcing, 0)
+    LOAD_FORCING(curl, second, low + np.uint64(2), m, width, forcing, 1)
     computed(p, z, 0, previous, forcing, w, c, m, width, result)
     computed(p, z, 1, previous, forcing, w, c, m, width, result)
     store_columns(new, first, result, 0)
