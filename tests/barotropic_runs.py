@@ -29,9 +29,12 @@ CASES = {
 
 
 def model_on(
-    device, nx, ny, *, precision="double", time_step=1e-4, biharmonic=1e-7, all_terms=False, factor=None, **options
-):
+    device, nx, ny, *, precision="double", time_step=1e-4, biharmonic=1e-7, all_terms=False, dye=False, factor=None,
+    **options,
+):  # fmt: skip
     """Noise in a box of 2.6 x 3.0; `all_terms`: topography, biharmonic viscosity, layers, tracer and particles too.
+
+    dye : whether there is a tracer of noise.
 
     factor : Series that the wind is multiplied by.
     """
@@ -49,6 +52,8 @@ def model_on(
             "tracer": np.abs(curl),
             "particles": [[0.5, 0.5], [1.0, 2.0]],
         }
+    if dye:
+        options |= {"tracer": np.abs(curl), "tracer_diffusivity": 0.1}
     wind = curl if factor is None else varying_curl(curl, factor)
     options = {"potential_vorticity": zeta} | options
     return BarotropicVorticity(

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from barotropic_runs import CASES, assert_same_states, model_on, run_out_of_step
+from eagre import Layers
 from eagre.backend.group import Group
 
 SIMULATED = {
     "single": {**CASES["ab2"], "precision": "single"},
     "no-slip": {**CASES["no-slip"], "wide": 2},
     "changing wind": CASES["changing wind"],
+    "layers, tracer": {"layers": Layers(3.0, 1.0), "potential_vorticity_lower": 3.0, "dye": True},
 }
 
 

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from barotropic_runs import CASES, assert_same_states, model_on
+from eagre import Layers
+from kernels.recording import RecordingDevice, name_of
 
 SMALL = {"nx": 17, "ny": 14, "time_step": 1e-3, "biharmonic": 1e-4}
+TWO_LAYERS = {"layers": Layers(3.0, 1.0), "potential_vorticity_lower": 3.0}
 SIMULATED = {
     "single": {"precision": "single"},
     "ab2": {**CASES["ab2"], "ny": 23},
@@ -17,6 +20,10 @@ SIMULATED = {
     "wide tiles": {**CASES["ab2"], "ny": 23, "wide": 2},
     "implicit": CASES["implicit"],
     "channel": {**CASES["channel"], "nx": 10},
+    "two layers": TWO_LAYERS,
+    "two layers, wide tiles": {**TWO_LAYERS, "ny": 23, "wide": 2},
+    "tracer": {"dye": True, "walls": "no-slip"},
+    "tracer, ab2, single": {**CASES["ab2"], "dye": True, "precision": "single"},
     **{name: CASES[name] for name in ("default", "all terms", "compensated", "changing wind")},
 }
 
@@ -32,6 +39,16 @@ def test_simulated_cuda_equals_the_cpu(options, own_layout):
     for model in (ours, theirs):
         model.advance(3e-3)
     assert_same_states(ours, theirs, 2e-5 if options.get("precision") == "single" else 1e-12)
+
+
+def test_tracer_and_layers_run_in_the_fused_kernel():
+    device = RecordingDevice()
+    model_on(device, 17, 14, dye=True, layers=Layers(3.0, 1.0)).steps_without_checks(2)()
+    names = [name_of(program) for program in device.found]
+    assert set(names) == {
+        "update_cuda", "boundary_y", "boundary_x", "sine_rows_cuda", "solve_columns_cuda", "sine_layers_cuda",
+    }  # fmt: skip
+    assert names.count("update_cuda") == 3
 
 
 @pytest.mark.simulator

@@ -1,4 +1,4 @@
-"""What the flow of the barotropic model carries: a tracer term by term, particles along known paths."""
+"""What the flow of the barotropic model carries: a tracer and two layers term by term, particles along known paths."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from eagre import BarotropicVorticity, Grid
+from eagre import BarotropicVorticity, Grid, Layers
 from eagre.backend.select import select
 from eagre.models.barotropic.kernels import drifted
 from eagre.validation.comparison.norms import observed_orders
-from oracle.barotropic import COEFFICIENTS, JACOBIANS, laplacian
+from oracle.barotropic import COEFFICIENTS, JACOBIANS, centre, laplacian
 
 
 @pytest.mark.parametrize("viscosity_scheme", ["explicit", "implicit"])
@@ -36,6 +36,41 @@ def test_tracer_as_the_transcription(viscosity_scheme, scheme, jacobian):
         model.advance(step * 1e-3)
         assert np.abs(model.field("tracer") - c)[1:-1, 1:-1].max() < 1e-13
     assert model.field("tracer")[1:-1, 1:-1].sum() > 0.0
+
+
+@pytest.mark.parametrize("wind", ["none", "jet", "noise"])
+@pytest.mark.parametrize("terms", [{}, {"topography": True}], ids=["flat", "topography"])
+def test_layers_as_the_transcription(terms, wind):
+    """Wind on the upper layer, bottom friction and topography on the lower one; zeta = q + F (psi - other psi)."""
+    rng = np.random.default_rng(6)
+    grid, layers, viscosity, friction, beta = Grid.from_points(14, 11, 2.6, 3.0), Layers(3.0, 1.0), 0.05, 0.2, 3.0
+    q = [np.pad(20.0 * rng.standard_normal((9, 12)), 1) for _ in range(2)]
+    noise = rng.standard_normal(grid.shape)
+    bed = 5.0 * rng.standard_normal(grid.shape) if terms else np.zeros(grid.shape)
+    curl = {"none": 0.0 * noise, "jet": np.sin(grid.y[:, None]) + 0.0 * noise, "noise": noise}[wind]
+    model = BarotropicVorticity(
+        grid, time_step=1e-3, potential_vorticity=q[0], potential_vorticity_lower=q[1], layers=layers, beta=beta,
+        viscosity=viscosity, bottom_friction=friction, wind_forcing=curl, topography=bed if terms else None,
+        device="cpu", precision="double",
+    )  # fmt: skip
+    history = [[], []]
+    for step in range(1, 6):
+        psi = [model.field("streamfunction"), model.field("streamfunction_lower")]
+        for k, p in enumerate(psi):
+            zeta = q[k] + layers.coupling_parameter(k) * (p - psi[1 - k])
+            f = viscosity * laplacian(zeta, grid.dx, grid.dy) - JACOBIANS["arakawa"](p, q[k], grid.dx, grid.dy)
+            f -= beta * (centre(p, 0, 1) - centre(p, 0, -1)) / (2 * grid.dx)
+            if k == 0:
+                f += centre(curl, 0, 0)
+            else:
+                f -= friction * centre(zeta, 0, 0) + JACOBIANS["arakawa"](p, bed, grid.dx, grid.dy)
+            history[k] = [f, *history[k]][:3]
+        for k in (0, 1):
+            for weight, old in zip(COEFFICIENTS[len(history[k])], history[k], strict=True):
+                q[k][1:-1, 1:-1] += 1e-3 * weight * old
+        model.advance(step * 1e-3)
+        for k, name in enumerate(("potential_vorticity", "potential_vorticity_lower")):
+            assert np.abs(model.field(name) - q[k]).max() < 1e-12
 
 
 def test_particles_move_by_a_rule_of_second_order():

@@ -1,8 +1,9 @@
 """Elliptic solvers for the streamfunction, by basin and device, with a common interface.
 
 `forward` transforms a field, `solve` applies (Lap - screening)^-1 in transformed space, and `backward` applies the
-inverse transform. With two layers the vertical modes are formed between `forward` and `backward`. The Helmholtz term
-`screening` is the inverse squared deformation radius.
+inverse transform. With two layers `solve` solves for a vertical mode; the modes are formed between `forward` and
+`backward`, or by `solve` and `backward` (`forms_modes`). The Helmholtz term `screening` is the inverse squared
+deformation radius.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from eagre.backend.device import Device, HostCall, Launch
 from eagre.solvers.poisson import PoissonSolver
 from eagre.solvers.poisson.box_cuda import Box
 from eagre.solvers.poisson.columns import CHUNK, column_table, solve_columns_cpu
+from eagre.solvers.poisson.columns_cuda import LayerPair, baroclinic_mode, barotropic_mode
 
 Launches = list[Launch | HostCall]
 FEW_POINTS = 40_000  # size up to which multithreading slows down SciPy's transform
@@ -34,10 +36,15 @@ def sine_transform(field: Any) -> None:
 
 
 class Inversion:
-    """Interface of elliptic solvers; `layer` selects the arrays of a layer."""
+    """Interface of elliptic solvers; `layer` selects the arrays of a layer or of a vertical mode.
+
+    forms_modes : whether `solve` and `backward` convert between layers and vertical modes.
+    """
+
+    forms_modes = False
 
     def work(self, layer: int, field: Any) -> Any:
-        """Return the array of a layer between `forward` and `backward`."""
+        """Return the array of a layer or mode between `solve` and `backward`."""
         raise NotImplementedError
 
     def forward(self, layer: int, field: Any) -> Launches:
@@ -48,8 +55,8 @@ class Inversion:
         """Return the launches that solve (Lap - screening) psi = factor zeta in place in the array of `work`."""
         raise NotImplementedError
 
-    def backward(self, layer: int, field: Any) -> Launches:
-        """Return the launches of the inverse transform into a field."""
+    def backward(self, fields: list[Any]) -> Launches:
+        """Return the launches of the inverse transform into the fields of all layers."""
         raise NotImplementedError
 
 
@@ -74,28 +81,46 @@ class CpuBox(Inversion):
         arguments = (field, np.ascontiguousarray(table, self.real), self._scratch, self._carry)
         return [Launch(program, arguments)]
 
-    def backward(self, layer: int, field: Any) -> Launches:
-        return [HostCall(sine_transform, (field,))]
+    def backward(self, fields: list[Any]) -> Launches:
+        return [HostCall(sine_transform, (field,)) for field in fields]
 
 
 class CudaBox(Inversion):
-    """Box with walls on a GPU: kernels of `eagre.solvers.poisson.box_cuda`."""
+    """Box with walls on a GPU: kernels of `eagre.solvers.poisson.box_cuda`.
 
-    def __init__(self, box: Box, layers: int) -> None:
+    fraction : thickness fraction of the upper of two layers, or None.
+    spectra : transforms of the layers, input of `solve`.
+    """
+
+    forms_modes = True
+
+    def __init__(self, box: Box, fraction: float | None) -> None:
         self.box = box
-        self._spectra = [box.spectrum() for _ in range(layers)]
+        self.spectra = [box.spectrum() for _ in range(1 if fraction is None else 2)]
+        self._modes, self._fraction = self.spectra, None
+        if fraction is not None:
+            self._fraction = box.real(fraction)
+            # The barotropic mode has a separate array, because the baroclinic mode needs both layers.
+            self._modes = [box.spectrum(), self.spectra[1]]
 
     def work(self, layer: int, field: Any) -> Any:
-        return self._spectra[layer]
+        return self._modes[layer]
 
     def forward(self, layer: int, field: Any) -> Launches:
-        return [self.box.rows(field, self._spectra[layer])]
+        return [self.box.rows(field, self.spectra[layer])]
 
     def solve(self, layer: int, field: Any, screening: float, factor: float = 1.0, walls: bool = True) -> Launches:
-        return [self.box.columns(self._spectra[layer], screening, factor, walls)]
+        problem = (self._modes[layer], screening, factor, walls)
+        if self._fraction is None:
+            return [self.box.columns(*problem)]
+        upper, lower = (spectrum.reshape(-1) for spectrum in self.spectra)
+        mode = (barotropic_mode, baroclinic_mode)[layer]
+        return [self.box.columns(*problem, LayerPair(upper, lower, self._fraction), mode)]
 
-    def backward(self, layer: int, field: Any) -> Launches:
-        return [self.box.rows(self._spectra[layer], field)]
+    def backward(self, fields: list[Any]) -> Launches:
+        if self._fraction is None:
+            return [self.box.rows(self._modes[0], fields[0])]
+        return [self.box.layer_rows(self._modes, LayerPair(*fields, self._fraction))]
 
 
 class TransformInversion(Inversion):
@@ -120,7 +145,7 @@ class TransformInversion(Inversion):
         solver = PoissonSolver(*self.problem, screening=screening, kernels=self.kernels)
         return [HostCall(_solve, (solver, field, factor))]
 
-    def backward(self, layer: int, field: Any) -> Launches:
+    def backward(self, fields: list[Any]) -> Launches:
         return []
 
 

@@ -10,7 +10,9 @@ boundary points are periodic copies. Between walls, points 1 .. n - 1 are unknow
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from eagre.backend.compilation.cells import cell, real, switch
 
@@ -101,6 +103,39 @@ def five_points(a_s, a_w, a, a_e, a_n, over_dx2, over_dy2):
 
 HISTORY = switch("HISTORY", 2)  # stored tendencies: 1 for AB2, 2 for AB3
 WIND = switch("WIND", 1)  # forcing: 0 none, 1 a function of y, (my + 2, 1), 2 a field of x and y
+
+
+class Coupling(NamedTuple):
+    """Forcing of one of two layers: its own forcing, and fields of the other layer (`Layers.coupling`)."""
+
+    curl: Any  # the forcing of the layer (WIND)
+    psi: Any  # psi of the other layer, (my + 2, mx + 2)
+    q: Any  # q of the other layer
+    by_psi: float
+    by_q: float
+
+
+@cell
+def wind_at(curl, k, m):
+    """Return the forcing at (k, m)."""
+    if WIND == 0:
+        return real(0.0)
+    if WIND == 1:
+        return curl[k, np.uint64(0)]
+    return curl[k, m]
+
+
+@cell
+def coupled_forcing(coupling, k, m):
+    """Return the forcing at (k, m) minus by_psi psi + by_q q of the other layer.
+
+    The terms by_psi psi + by_q q of the layer itself are part of its `Coefficients`.
+    """
+    other = coupling.by_psi * coupling.psi[k, m] + coupling.by_q * coupling.q[k, m]
+    return wind_at(coupling.curl, k, m) - other
+
+
+FORCING = switch("FORCING", wind_at)  # or `coupled_forcing`
 
 
 @cell

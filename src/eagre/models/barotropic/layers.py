@@ -56,7 +56,7 @@ class Layers:
         return (0.0, self.upper + self.lower)[mode]
 
     def coupling(self, layer: int, viscosity: float, friction: float) -> tuple[float, float]:
-        """Return the factors of psi - other psi and of q - other q in the tendency of layer 0 or 1.
+        """Return the factors by_psi of psi - other psi and by_q of q - other q in the tendency of layer 0 or 1.
 
         Viscosity acts on zeta = q + F (psi - other psi), and Lap (psi1 - psi2) = zeta1 - zeta2
         = q1 - q2 + (F1 + F2)(psi1 - psi2); friction of the lower layer acts on its zeta.

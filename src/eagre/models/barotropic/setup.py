@@ -80,5 +80,5 @@ class Setup:
 
     @property
     def has_extra_terms(self) -> bool:
-        """True if topography, biharmonic viscosity or a second layer add terms to the tendency kernel."""
-        return self.topography is not None or self.biharmonic > 0.0 or self.layers is not None
+        """True if topography or biharmonic viscosity add terms to the tendency kernel."""
+        return self.topography is not None or self.biharmonic > 0.0

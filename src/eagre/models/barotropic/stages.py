@@ -50,31 +50,33 @@ class Stages:
         _, over_dx2, over_dy2 = self._over
         numbers = (self._over[0], 0.0, setup.diffusivity * over_dx2, setup.diffusivity * over_dy2, 0.0, 0.0)  # type: ignore[operator]
         coefficients = kernels.Coefficients._make(map(state.real, numbers))
-        additional = (*state.ages(state.tracer_history, old), state.wind.curl, state.tracer_weights, coefficients)
-        switches = {"HISTORY": setup.order - 1, "WIND": 0}
-        update = self._loop(reference.updated, state.psi[0][old], c, new, new, *additional, **switches)
-        return [update, *self.tracer_boundary(1 - old)]
+        ages = state.ages(state.tracer_history, old)
+        fields = Update(state.psi[0][old], c, new, new, *ages, state.wind.curl, state.tracer_weights, coefficients)
+        return [*self.kernels.update(state, None, fields, self._switches(wind=0)), *self.tracer_boundary(1 - old)]
 
     def extra_terms(self, old: int) -> Launches:
-        """Return the launches that sum topography, biharmonic and coupling terms before the update."""
+        """Return the launches that sum topography and biharmonic terms before the update."""
         return [launch for layer in self._layers for launch in self._terms(layer, old)]
 
     def vorticity(self, old: int) -> Launches:
         """Return the launches of tendency and Adams-Bashforth of all layers."""
         return [launch for layer in self._layers for launch in self._update(layer, old)]
 
-    def _coefficients(self, viscosity: float) -> kernels.Coefficients:
+    def _switches(self, wind: int) -> dict[str, Any]:
+        """Return the switches of the update."""
+        return {"HISTORY": self.setup.order - 1, "WIND": wind, "JACOBIAN": JACOBIANS[self.setup.jacobian]}
+
+    def _coefficients(self, layer: int) -> kernels.Coefficients:
         setup = self.setup
         jacobian, over_dx2, over_dy2 = self._over
+        viscosity = 0.0 if setup.implicit else setup.viscosity
         screened = viscosity * setup.screening
-        numbers = (
-            jacobian,
-            0.5 * setup.beta / setup.grid.dx,
-            viscosity * over_dx2,
-            viscosity * over_dy2,
-            setup.friction - screened,
-            (screened - setup.friction) * setup.screening,
-        )
+        friction, stretching = setup.friction - screened, (screened - setup.friction) * setup.screening
+        if setup.layers is not None:
+            stretching, by_q = setup.layers.coupling(layer, viscosity, setup.friction)
+            friction = (setup.friction if layer == 1 else 0.0) - by_q
+        beta = 0.5 * setup.beta / setup.grid.dx
+        numbers = (jacobian, beta, viscosity * over_dx2, viscosity * over_dy2, friction, stretching)
         return kernels.Coefficients._make(map(self.state.real, numbers))
 
     def _terms(self, layer: int, old: int) -> Launches:
@@ -82,7 +84,7 @@ class Stages:
         if not self.setup.has_extra_terms:
             return []
         setup, state, real = self.setup, self.state, self.state.real
-        total, psi, q = self.state.total[layer], self.state.psi[layer][old], self.state.q[layer][old]
+        total, psi = state.total[layer], state.psi[layer][old]
         launches: Launches = [
             self._loop(reference.set_forcing, state.wind.curl, total, WIND=state.wind.kind if layer == 0 else 0)
         ]
@@ -90,11 +92,6 @@ class Stages:
             launches.append(self._loop(reference.subtract_topography, psi, self.state.bed, total, real(self._over[0])))
         if setup.biharmonic > 0.0:
             launches += self._biharmonic(layer, old)
-        if setup.layers is not None:
-            other = 1 - layer
-            by_psi, by_q = setup.layers.coupling(layer, setup.viscosity, setup.friction)
-            others = (psi, self.state.psi[other][old], q, self.state.q[other][old])
-            launches.append(self._loop(reference.add_coupling, *others, total, real(by_psi), real(by_q)))
         return launches
 
     def _biharmonic(self, layer: int, old: int) -> Launches:
@@ -117,15 +114,13 @@ class Stages:
     def _update(self, layer: int, old: int) -> Launches:
         """Return the launches of tendency and Adams-Bashforth of one layer."""
         setup, state, new_buffer = self.setup, self.state, 1 - old
-        c = self._coefficients(0.0 if setup.implicit else setup.viscosity)
-        if setup.layers is not None and layer == 0:
-            c = c._replace(friction=state.real(0.0))
-        switches = {
-            "HISTORY": setup.order - 1,
-            "WIND": 2 if setup.has_extra_terms else state.wind.kind,
-            "JACOBIAN": JACOBIANS[setup.jacobian],
-        }
+        c = self._coefficients(layer)
+        switches = self._switches(2 if setup.has_extra_terms else state.wind.kind if layer == 0 else 0)
         curl = state.total[layer] if setup.has_extra_terms else state.wind.curl
+        if setup.layers is not None:
+            factors = map(state.real, setup.layers.coupling(layer, setup.viscosity, setup.friction))
+            curl = kernels.Coupling(curl, state.psi[1 - layer][old], state.q[1 - layer][old], *factors)
+            switches["FORCING"] = kernels.coupled_forcing
         new = state.q[layer][new_buffer]
         target = new if self.kernels.separate_psi else state.psi[layer][new_buffer]
         ages = state.ages(state.history[layer], old)
@@ -143,7 +138,7 @@ class Stages:
         field = self.solved(new)[0]
         launches = [] if self.kernels.transforms else solver.forward(0, field)
         launches += solver.solve(0, solver.work(0, field), 1.0 / a, -1.0 / a)
-        launches += solver.backward(0, field)
+        launches += solver.backward([field])
         return [*launches, self._loop(reference.complete_implicit, field, state.q[0][old], state.q[0][new], field)]
 
     def solved(self, buffer: int) -> list[Any]:
@@ -165,13 +160,11 @@ class Stages:
             screening = self.setup.screening if stacked is None else stacked.inverse_radius_squared(k)
             launches += solver.solve(k, work[k], screening)
         launches += self.modes(work, reference.from_modes)
-        for k in self._layers:
-            launches += solver.backward(k, self.state.psi[k][new])
-        return launches
+        return launches + solver.backward([self.state.psi[k][new] for k in self._layers])
 
     def modes(self, work: list[Any], cell: Any) -> Launches:
-        """Return the launches that convert two layers to vertical modes or back; none for one layer."""
-        if self.setup.layers is None:
+        """Return the launches that convert two layers to vertical modes or back, unless the solver does."""
+        if self.setup.layers is None or self.kernels.inversion.forms_modes:
             return []
         first, second = (array.reshape(array.shape[0], -1) for array in work)
         program = self.state.device.loop(cell, self.state.precision)

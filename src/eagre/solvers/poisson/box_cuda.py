@@ -10,8 +10,8 @@ import numpy as np
 from eagre.backend.device import Device, Launch, check_precision
 from eagre.layouts.kinds import row_for
 from eagre.solvers.poisson.columns import column_table
-from eagre.solvers.poisson.columns_cuda import solve_columns_cuda
-from eagre.solvers.poisson.rows_cuda import sine_rows_cuda
+from eagre.solvers.poisson.columns_cuda import LayerPair, solve_columns_cuda, stored
+from eagre.solvers.poisson.rows_cuda import sine_layers_cuda, sine_rows_cuda, store_layers
 from eagre.solvers.poisson.sine_plan import SinePlan, sine_plan
 
 SECTOR = {"single": 8, "double": 4}  # values per 32-byte sector; wavenumbers per block of columns
@@ -154,20 +154,36 @@ class Box:
         program = self.device.program(sine_rows_cuda, self.precision, switches)
         return Launch(program, (source, out, self.table), *self.geometry(back=source.ndim == 3), early=self.early > 0)
 
-    def columns(self, spectrum: Any, screening: float = 0.0, factor: float = 1.0, walls: bool = True) -> Launch:
-        """Return a launch that solves (Lap - screening) psi = factor zeta on transformed rows, in place.
+    def layer_rows(self, modes: list[Any], layers: LayerPair) -> Launch:
+        """Return a launch of sine transforms of the spectra of two vertical modes to the fields of two layers."""
+        switches = {**self.switches(), "FROM_TILES": True, "TO_TILES": False, "STORE": store_layers}
+        program = self.device.program(sine_layers_cuda, self.precision, switches)
+        _, block, shared = self.geometry()
+        return Launch(program, (*modes, layers, self.table), (self.ny - 1,), block, shared, early=self.early > 0)
 
-        walls : see `column_table`.
+    def columns(
+        self, spectrum: Any, screening: float = 0.0, factor: float = 1.0, walls: bool = True,
+        source: Any = None, value: Any = stored,
+    ) -> Launch:  # fmt: skip
+        """Return a launch that solves (Lap - screening) psi = factor zeta on transformed rows.
+
+        walls : see `column_table`; source : None (in place) or a `LayerPair` of flat spectra; `value` is its mode zeta.
         """
         shape = self.shape
         table = column_table(self.nx, self.ny, self.dx, self.dy, screening, shape.chunk_rows, factor, walls)
         blocks = -(-self.nx // shape.columns)
         switches = {"OWN": shape.chunk_rows, "COLUMNS": shape.columns, "REGISTERS": shape.registers}
-        switches |= {"EARLY": self.early, **self.tiles}
+        switches |= {"EARLY": self.early, **self.tiles, "VALUE": value}
         program = self.device.program(solve_columns_cuda, self.precision, switches)
         flat = spectrum.reshape(-1)
         table = self.device.array(table.astype(self.real))
-        arguments = (flat, flat, table, np.int32(self.ny + 1), np.int32(spectrum.shape[1]))
+        arguments = (
+            flat if source is None else source,
+            flat,
+            table,
+            np.int32(self.ny + 1),
+            np.int32(spectrum.shape[1]),
+        )
         return Launch(program, arguments, (blocks,), (shape.threads,), early=self.early > 0)
 
 

@@ -146,10 +146,27 @@ def transform_rows(shared, table, v, t):
 
 
 @cell
+def store_rows(out, index, other, one, two):
+    """Store a value of both rows; other : offset of the second row, 0 for a single row."""
+    flat_store(out, index + other, 0, two)
+    flat_store(out, index, 0, one)  # last, as both rows have the same index without a second row
+
+
+@cell
+def store_layers(out, index, other, one, two):
+    """Store psi of both layers (`LayerPair`) from the barotropic and the baroclinic mode."""
+    flat_store(out.upper, index, 0, one + (real(1.0) - out.fraction) * two)
+    flat_store(out.lower, index, 0, one - out.fraction * two)
+
+
+STORE = switch("STORE", store_rows)
+
+
+@cell
 def write_outputs(out, v, index, step, other, q, mirrored):
     """Store S = i Z / 2 of both rows at `index`, `index` + step, ...: half of the results.
 
-    other : offset of the second row, 0 for a single row.
+    other : offset of the second row.
     q : wavenumber of the first result; only wavenumbers below ROW are stored.
     """
     inner = 2 * N // R
@@ -158,27 +175,29 @@ def write_outputs(out, v, index, step, other, q, mirrored):
         one = real(0.5) * z.imag if mirrored else real(-0.5) * z.imag
         two = real(-0.5) * z.real if mirrored else real(0.5) * z.real
         if (s > 0 or mirrored or q > np.uint64(0)) and (ROW == N or q + np.uint64(inner * s) < np.uint64(ROW)):
-            flat_store(out, index + other, 0, two)
-            flat_store(out, index, 0, one)  # last, as both rows have the same index without a second row
+            STORE(out, index, other, one, two)
         index += step
 
 
 @cell
-def write_pair(out, v, k, row, second, rows):
-    """Store the result of `passes` in v in rows `row` and `second` of `out`, if they are below `rows`: coalesced."""
+def write_pair(out, like, v, k, row, second, rows):
+    """Store the result of `passes` in v in rows `row` and `second` of `out`, if they are below `rows`: coalesced.
+
+    like : array with the indices of `out`.
+    """
     inner = 2 * N // R
     second = second if second < rows else row
-    other = first_index(out, second, np.uint64(0), TO_TILES) - first_index(out, row, np.uint64(0), TO_TILES)
-    step = step_along(out, inner, TO_TILES)
-    write_outputs(out, v, first_index(out, row, k, TO_TILES), step, other, k, False)
+    other = first_index(like, second, np.uint64(0), TO_TILES) - first_index(like, row, np.uint64(0), TO_TILES)
+    step = step_along(like, inner, TO_TILES)
+    write_outputs(out, v, first_index(like, row, k, TO_TILES), step, other, k, False)
     if k > np.uint64(0) and k < np.uint64(inner // 2):
         q = np.uint64(inner) - k
-        write_outputs(out, v, first_index(out, row, q, TO_TILES), step, other, q, True)
+        write_outputs(out, v, first_index(like, row, q, TO_TILES), step, other, q, True)
 
 
 @cell
-def read_pair(shared, source, table, t, row, second, rows):
-    """Load rows `row` and `second` to shared memory; rows from `rows` on repeat the first row.
+def read_pair(shared, source, partner, table, t, row, second, rows):
+    """Load row `row` of `source` and row `second` of `partner` to shared memory, at most row `rows`.
 
     Many loads are issued before the first store, so that memory latency occurs once. Loads start at column 0, a wall,
     which is aligned to memory lines.
@@ -191,7 +210,7 @@ def read_pair(shared, source, table, t, row, second, rows):
     for start in range(0, batches, VALUES):
         for batch in range(min(VALUES, batches - start)):
             if (start + batch + 1) * THREADS <= ROW or t + np.uint64((start + batch) * THREADS) < np.uint64(ROW):
-                v[batch] = complex(flat_load(source, index, 0), flat_load(source, other, 0))
+                v[batch] = complex(flat_load(source, index, 0), flat_load(partner, other, 0))
             index += step
             other += step
         for batch in range(min(VALUES, batches - start)):
@@ -224,8 +243,27 @@ def sine_rows_cuda(source, out, table):
     begin()
     rows = np.uint64((out if FROM_TILES else source).shape[0] - 1)
     row, second = rows_of_block(np.uint64(cuda.blockIdx.x))
-    read_pair(shared, source, table, t, row, second, rows)
+    read_pair(shared, source, source, table, t, row, second, rows)
     active = transform_rows(shared, table, v, t)
     finish()
     if active:
-        write_pair(out, v, t, row, second, rows)
+        write_pair(out, out, v, t, row, second, rows)
+
+
+@entry
+def sine_layers_cuda(barotropic, baroclinic, layers, table):
+    """Transform the interior rows of spectra of two vertical modes to rows of two layers; one row of each per block.
+
+    layers : `LayerPair` of fields, (ny + 1, ROW + 1).
+    """
+    shared = cuda.shared.array(0, word)
+    v = cuda.local.array(R, cplx)
+    t = np.uint64(cuda.threadIdx.x)
+    begin()
+    rows = np.uint64(layers.upper.shape[0] - 1)
+    row = np.uint64(cuda.blockIdx.x) + np.uint64(1)
+    read_pair(shared, barotropic, baroclinic, table, t, row, row, rows)
+    active = transform_rows(shared, table, v, t)
+    finish()
+    if active:
+        write_pair(layers, layers.upper, v, t, row, row, rows)

@@ -99,9 +99,7 @@ class Subdomain:
         for interface, field in zip(self.interfaces, work, strict=True):
             launches += interface.join(field)
         launches += self._stages.modes(work, reference.from_modes)
-        for layer in self._layers:
-            launches += self._inversion.backward(layer, self.fields.psi[layer][new])
-        return launches
+        return launches + self._inversion.backward([self.fields.psi[layer][new] for layer in self._layers])
 
     def finish(self, new: int) -> Launches:
         """Return the launches that need the halo rows of the streamfunction."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from eagre.backend.device import Device, Launch, check_precision
 from eagre.models.barotropic.inversion import CpuBox, CudaBox, Inversion, Launches, TransformInversion
-from eagre.models.barotropic.kernels import Coefficients
+from eagre.models.barotropic.kernels import Coefficients, Coupling
 from eagre.models.barotropic.setup import Setup
 from eagre.models.barotropic.state import State
 from eagre.models.barotropic.update import reference, update_cpu, update_cuda
@@ -29,13 +29,13 @@ class Update(NamedTuple):
     target: Any  # copy of `new` that the solver overwrites with psi
     older: Any  # tendencies; the new one replaces the oldest
     oldest: Any
-    curl: Any  # the forcing (`kernels.WIND`)
+    curl: Any  # the forcing (`kernels.FORCING`)
     weights: Any  # (c0, c1, c2, c3)
     c: Coefficients
 
 
 Switches = Mapping[str, Any]
-Updater = Callable[[State, int, Update, Switches], Launches]
+Updater = Callable[[State, int | None, Update, Switches], Launches]
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,10 @@ class KernelSet:
     inversion : Inversion
         Solver for the streamfunction.
     update : callable
-        Returns the launches of tendency and Adams-Bashforth for a state, layer index, `Update` and switches.
+        Returns the launches of tendency and Adams-Bashforth for a state, layer index (None: the tracer), `Update` and
+        switches.
     transforms : bool
-        Whether the update also writes the sine transform of its rows, as `inversion.solve` expects.
+        Whether the update of a layer also writes the sine transform of its rows, as `inversion.solve` expects.
     plain : str
         Reason for the use of reference kernels in the update, or "".
     """
@@ -98,7 +99,8 @@ def inversion_for(setup: Setup, device: Device, precision: str) -> Inversion:
     if setup.basin == "box" and device.kind == "cpu":
         return CpuBox(device, precision, check_precision(precision), *size)
     if setup.basin == "box" and Box.serves(device, *size[:2], precision):
-        return CudaBox(Box(device, precision, *size), 1 if setup.layers is None else 2)
+        fraction = None if setup.layers is None else setup.layers.upper_thickness_fraction
+        return CudaBox(Box(device, precision, *size), fraction)
     return library_inversion(setup)
 
 
@@ -109,16 +111,16 @@ def library_inversion(setup: Setup, kernels: str = "fast") -> TransformInversion
     return TransformInversion(setup.inner, (grid.dy, grid.dx), (kinds[1], kinds[0]), kernels)
 
 
-def plain_update(state: State, layer: int, fields: Update, switches: Switches) -> Launches:
+def plain_update(state: State, layer: int | None, fields: Update, switches: Switches) -> Launches:
     """Return the launches of the update by reference kernels."""
     cell, more = reference.updated, ()
-    if state.setup.compensated_summation:
+    if state.setup.compensated_summation and layer is not None:
         cell, more = reference.updated_compensated, (state.rounding[layer],)
     program = state.device.loop(cell, state.precision, switches)
     return [state.device.over(program, state.setup.inner, (*fields, *more))]
 
 
-def rows_update_cpu(state: State, layer: int, fields: Update, switches: Switches) -> Launches:
+def rows_update_cpu(state: State, layer: int | None, fields: Update, switches: Switches) -> Launches:
     """Return the launches of the update in row chunks, one per thread."""
     rows, columns = state.setup.inner
     program = state.device.program(update_cpu.update_cpu, state.precision, switches)
@@ -127,14 +129,16 @@ def rows_update_cpu(state: State, layer: int, fields: Update, switches: Switches
 
 
 def rows_update_cuda(inversion: CudaBox) -> Updater:
-    """Return an updater that computes the update and the transform of its rows in one kernel."""
+    """Return an updater that computes the update and, for a layer, the transform of its rows in one kernel."""
     box = inversion.box
 
-    def update(state: State, layer: int, fields: Update, switches: Switches) -> Launches:
-        switches = {**switches, **box.switches(update=True)}
+    def update(state: State, layer: int | None, fields: Update, switches: Switches) -> Launches:
+        switches = {**switches, **box.switches(update=True), "TRANSFORM": layer is not None}
+        if isinstance(fields.curl, Coupling):
+            switches["LOAD_FORCING"] = update_cuda.load_coupling
         program = state.device.program(update_cuda.update_cuda, state.precision, switches)
         arrays = (*fields[:3], *fields[4:])  # without `target`: psi has a separate array
-        arguments = (*arrays, inversion.work(layer, None), box.table)
+        arguments = (*arrays, inversion.spectra[layer or 0], box.table)
         return [Launch(program, arguments, *box.geometry(update=True), early=box.early > 0)]
 
     return update

@@ -5,7 +5,7 @@ They define the results of the faster kernels and run where no faster kernel is 
 | stage | function |
 |---|---|
 | tracer and vorticity: F and Adams-Bashforth | `updated`, `updated_compensated` |
-| further terms of F | `set_forcing`, `subtract_topography`, `laplacian`, `subtract_laplacian`, `add_coupling` |
+| further terms of F | `set_forcing`, `subtract_topography`, `laplacian`, `subtract_laplacian` |
 | implicit viscosity | `complete_implicit` |
 | streamfunction: Lap psi - psi / R^2 = q | `PoissonSolver` with library transforms; `to_modes`, `from_modes` |
 | walls and periodic axes | `boundary.boundary_x`, `boundary.boundary_y` |
@@ -19,24 +19,14 @@ from __future__ import annotations
 import numpy as np
 
 from eagre.backend.compilation.cells import cell, real
-from eagre.models.barotropic.kernels import HISTORY, JACOBIAN, WIND, change, five_points, stencil_tendency
-
-
-@cell
-def wind_at(curl, k, m):
-    """Return the forcing at (k, m)."""
-    if WIND == 1:
-        return curl[k, 0]
-    if WIND == 2:
-        return curl[k, m]
-    return real(0.0)
+from eagre.models.barotropic.kernels import FORCING, HISTORY, JACOBIAN, change, five_points, stencil_tendency
 
 
 @cell
 def change_of(j, i, psi, q, older, oldest, curl, weights, c):
     """Return the increment of q in a step at (j + 1, i + 1); the new tendency F replaces the oldest."""
     k, m = j + 1, i + 1
-    f = stencil_tendency(psi, q, j, i, wind_at(curl, k, m), c)
+    f = stencil_tendency(psi, q, j, i, FORCING(curl, k, m), c)
     if HISTORY == 2:
         total = change(f, older[k, m], oldest[k, m], weights)
         oldest[k, m] = f
@@ -73,7 +63,7 @@ def updated_compensated(j, i, psi, q, new, target, older, oldest, curl, weights,
 @cell
 def set_forcing(j, i, wind, total):
     """Set total = wind forcing at (j + 1, i + 1), the first of the terms summed before the update."""
-    total[j + 1, i + 1] = wind_at(wind, j + 1, i + 1)
+    total[j + 1, i + 1] = FORCING(wind, j + 1, i + 1)
 
 
 @cell
@@ -112,13 +102,6 @@ def subtract_laplacian(j, i, a, total, over_dx2, over_dy2):
     """Subtract Lap a from total at (j + 1, i + 1); the factors over_dx2, over_dy2 include the viscosity B."""
     k, m = j + 1, i + 1
     total[k, m] -= five_points(a[j, m], a[k, i], a[k, m], a[k, i + 2], a[j + 2, m], over_dx2, over_dy2)
-
-
-@cell
-def add_coupling(j, i, psi, other_psi, q, other_q, total, by_psi, by_q):
-    """Add by_psi (psi - other_psi) + by_q (q - other_q) to total at (j + 1, i + 1): viscous and frictional coupling."""
-    k, m = j + 1, i + 1
-    total[k, m] += by_psi * (psi[k, m] - other_psi[k, m]) + by_q * (q[k, m] - other_q[k, m])
 
 
 @cell

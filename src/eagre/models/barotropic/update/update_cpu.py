@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from eagre.backend.compilation.cells import cell, entry, prange, real
-from eagre.models.barotropic.kernels import HISTORY, WIND, advanced, stencil_tendency
+from eagre.models.barotropic.kernels import FORCING, HISTORY, advanced, stencil_tendency
 
 
 @cell
 def row_tendency(psi, zeta, curl, c, j, f):
     """Store F of interior row j + 1 in f."""
-    if WIND == 2:
-        for i in range(psi.shape[1] - 2):
-            f[i] = stencil_tendency(psi, zeta, j, i, curl[j + 1, i + 1], c)
-    else:
-        forcing = curl[j + 1, 0] if WIND == 1 else real(0.0)
-        for i in range(psi.shape[1] - 2):
-            f[i] = stencil_tendency(psi, zeta, j, i, forcing, c)
+    for i in range(psi.shape[1] - 2):
+        f[i] = stencil_tendency(psi, zeta, j, i, FORCING(curl, j + 1, i + 1), c)
 
 
 @cell

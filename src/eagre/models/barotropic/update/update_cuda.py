@@ -2,7 +2,7 @@
 
 A step has three kernels: `update_cuda` (tendency, Adams-Bashforth, sine transform of the rows of the new vorticity),
 `eagre.solvers.poisson.columns_cuda` (tridiagonal systems along y) and `eagre.solvers.poisson.rows_cuda` (inverse
-transform to psi).
+transform to psi). Without TRANSFORM, `update_cuda` updates a tracer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from eagre.backend.compilation.cells import (
     switch,
     word,
 )
-from eagre.models.barotropic.kernels import HISTORY, WIND, advanced, tendency
+from eagre.models.barotropic.kernels import HISTORY, advanced, tendency, wind_at
 from eagre.solvers.poisson.rows_cuda import (
     ROW,
     begin,
@@ -37,6 +37,7 @@ from eagre.solvers.poisson.sine_cuda import THREADS, R
 
 VECTOR = switch("VECTOR", 4)  # columns per thread: 16 bytes
 SPAN = switch("SPAN", 6)  # VECTOR + 2, as a compile-time constant
+TRANSFORM = switch("TRANSFORM", True)  # whether the rows are transformed
 
 
 @cell
@@ -85,20 +86,25 @@ def store_history(older, oldest, start, values, row):
 
 
 @cell
-def wind(curl, j, i):
-    """Return the forcing at a point."""
-    if WIND == 0:
-        return real(0.0)
-    if WIND == 1:
-        return curl[j, np.uint64(0)]
-    return curl[j, i]
+def load_wind(curl, start, j, m, width, into, row):
+    """Load the forcing of columns m .. m + VECTOR - 1 of row j; `start` is the flat index of column m."""
+    for n in range(VECTOR):
+        into[row, n] = wind_at(curl, j, min(m + np.uint64(n), width - np.uint64(1)))
 
 
 @cell
-def load_wind(curl, j, m, width, into, row):
-    """Load the forcing of columns m .. m + VECTOR - 1 of row j."""
+def load_coupling(coupling, start, j, m, width, into, row):
+    """Load `kernels.coupled_forcing` of columns m .. m + VECTOR - 1 of row j.
+
+    In this order, and without vectors, ptxas needs no more registers than in `update_columns` of one layer.
+    """
     for n in range(VECTOR):
-        into[row, n] = wind(curl, j, min(m + np.uint64(n), width - np.uint64(1)))
+        other = coupling.by_psi * flat_load(coupling.psi, start, n)
+        other += coupling.by_q * flat_load(coupling.q, start, n)
+        into[row, n] = wind_at(coupling.curl, j, min(m + np.uint64(n), width - np.uint64(1))) - other
+
+
+LOAD_FORCING = switch("LOAD_FORCING", load_wind)  # or `load_coupling`
 
 
 @cell
@@ -159,8 +165,8 @@ def update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low
     second = first + pitch
     load_history(older, oldest, first, previous, 0)
     load_history(older, oldest, second, previous, 1)
-    load_wind(curl, low + np.uint64(1), m, width, forcing, 0)
-    load_wind(curl, low + np.uint64(2), m, width, forcing, 1)
+    LOAD_FORCING(curl, first, low + np.uint64(1), m, width, forcing, 0)
+    LOAD_FORCING(curl, second, low + np.uint64(2), m, width, forcing, 1)
     computed(p, z, 0, previous, forcing, w, c, m, width, result)
     computed(p, z, 1, previous, forcing, w, c, m, width, result)
     store_columns(new, first, result, 0)
@@ -168,7 +174,8 @@ def update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low
     if low + np.uint64(2) < ny:
         store_columns(new, second, result, 2)
         store_history(older, oldest, second, result, 3)
-    put_columns(result, shared, table, m)
+    if TRANSFORM:
+        put_columns(result, shared, table, m)
 
 
 @cell
@@ -179,8 +186,9 @@ def update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, 
         m = np.uint64(VECTOR) * (t + np.uint64(chunk * THREADS))
         if m < np.uint64(ROW):
             update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low, m, ny)
-    clear_ends(shared, t)
-    cuda.syncthreads()
+    if TRANSFORM:
+        clear_ends(shared, t)
+        cuda.syncthreads()
 
 
 @entry
@@ -188,7 +196,8 @@ def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, spectrum, table
     """Set new = zeta + dt F in interior rows and spectrum = sine transform of new along x; two rows per block.
 
     psi, zeta, new, older, oldest : (ny + 1, nx + 1), rows aligned to 16 bytes, with zero padding;
-    spectrum : stored in tiles (`rows_cuda.first_index`); with HISTORY = 1 `oldest` is not used.
+    spectrum : stored in tiles (`rows_cuda.first_index`); with HISTORY = 1 `oldest` is not used, without TRANSFORM
+    `spectrum`.
     """
     shared = cuda.shared.array(0, word)
     v = cuda.local.array(R, cplx)
@@ -197,7 +206,8 @@ def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, spectrum, table
     ny = np.uint64(psi.shape[0] - 1)
     low = np.uint64(2) * np.uint64(cuda.blockIdx.x)
     update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, t, low, ny)
-    active = transform_rows(shared, table, v, t)
-    finish()
-    if active:
-        write_pair(spectrum, v, t, low + np.uint64(1), low + np.uint64(2), ny)
+    if TRANSFORM:
+        active = transform_rows(shared, table, v, t)
+        finish()
+        if active:
+            write_pair(spectrum, spectrum, v, t, low + np.uint64(1), low + np.uint64(2), ny)
