@@ -33,10 +33,10 @@ MEASURED = "tests/physics/test_anelastic_measured.py tests/cli/test_cli_anelasti
 TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "backend/compilation/origin.py": TUNER,
     "backend/tuned.py": TUNER,
-    "bench/benchmark.py": "tests/unit/test_bench_records.py",
-    "bench/tuning/compilers.py": TUNER,
-    "bench/tuning/tuner": f"{TUNER} tests/cli/test_cli_tune.py",
-    "bench/tuning/workload.py": TUNER,
+    "laboratory/bench/benchmark.py": "tests/unit/test_bench_records.py",
+    "laboratory/bench/tuning/compilers.py": TUNER,
+    "laboratory/bench/tuning/tuner": f"{TUNER} tests/cli/test_cli_tune.py",
+    "laboratory/bench/tuning/workload.py": TUNER,
     "boundaries": "tests/unit/test_boundary_cells.py tests/unit/test_boundary_tables.py "
     "tests/unit/test_boundaries_bed.py tests/kernels/test_ghosts.py tests/physics/test_boundaries.py "
     "tests/physics/test_balance.py",

@@ -56,20 +56,13 @@ _HOME = {
     "MemoryNeededError": "eagre.errors",
     "load_case": "eagre.models.registry",
 }
-_PACKAGES = (
-    "advection",
-    "bench",
-    "boundaries",
-    "cases",
-    "cyclone",
-    "io",
-    "models",
-    "plots",
-    "solvers",
-    "terms",
-    "tides",
-    "waves",
-)
+_PACKAGES = {
+    path.rpartition(".")[2]: f"eagre.{path}"
+    for path in (
+        *("advection", "boundaries", "cyclone", "io", "laboratory.bench", "laboratory.cases", "models", "plots"),
+        *("solvers", "terms", "tides", "waves"),
+    )
+}
 
 __all__ = ["__version__", *sorted(_HOME)]  # pyright: ignore[reportUnsupportedDunderAll]
 
@@ -79,7 +72,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
     if name in _PACKAGES:
-        return importlib.import_module(f"eagre.{name}")
+        return importlib.import_module(_PACKAGES[name])
     raise AttributeError(f"module 'eagre' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
 
 

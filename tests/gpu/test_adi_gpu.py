@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre.cases import mike21
+from eagre.laboratory.cases import mike21
 from eagre.solvers.tridiagonal import solve
 from kernels.test_tridiagonal import banded, systems
 from physics.test_adi_against_oracle import everything

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from eagre import Smagorinsky, Surface
-from eagre.cases.atmosphere import decaying_turbulence
 from eagre.errors import BlowUpError
 from eagre.grid import Grid
+from eagre.laboratory.cases.atmosphere import decaying_turbulence
 from eagre.models.anelastic.base.atmosphere import Atmosphere
 from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.model import AnelasticFlow

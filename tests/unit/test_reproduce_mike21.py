@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from eagre.backend.select import select
-from eagre.bench.kernels import KernelTime
 from eagre.errors import EagreError
-from eagre.papers import paper
-from eagre.reproduce import reproduce
-from eagre.reproduce.items import mike21, mike21_gpu, mike21_times
-from eagre.reproduce.measure import Timing
-from eagre.reproduce.registry import Run, items_of
+from eagre.laboratory.bench.kernels import KernelTime
+from eagre.laboratory.papers import paper
+from eagre.laboratory.reproduce import reproduce
+from eagre.laboratory.reproduce.items import mike21, mike21_gpu, mike21_times
+from eagre.laboratory.reproduce.measure import Timing
+from eagre.laboratory.reproduce.registry import Run, items_of
 
 
 def run_of(item):
@@ -53,7 +53,7 @@ def test_times_of_steps_are_alternating_and_per_step(monkeypatch):
     cases = [("double", 24), ("double", 48)]
     assert mike21_times.step_times(select("cpu"), cases) == {cases[0]: (2.0, 1.0), cases[1]: (3.0, 1.5)}
     assert counts == [["double 24", "double 48"]]
-    monkeypatch.setattr("eagre.bench.shallow_water_adi.LARGEST_VOLUME_ERROR", {"double": -1.0})
+    monkeypatch.setattr("eagre.laboratory.bench.shallow_water_adi.LARGEST_VOLUME_ERROR", {"double": -1.0})
     with pytest.raises(EagreError, match="volume"):
         mike21_times.step_times(select("cpu"), cases)
 
@@ -141,7 +141,7 @@ def timing(seconds):
 
 
 def test_copies_are_compared(monkeypatch):
-    from eagre.bench.transfers import TransferTime
+    from eagre.laboratory.bench.transfers import TransferTime
 
     seconds = {"in, pageable": 0.04, "out, pageable": 0.05, "in, pinned": 0.03, "out, pinned": 0.02}
     copies = [TransferTime(f"all arrays {name}", value, 10**9) for name, value in seconds.items()]

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from eagre.bench.papers.laplacian_blocks import BlockSpeeds, Speed, blocks, planes_of
-from eagre.papers import paper
-from eagre.reproduce.items import rojek2015
-from eagre.reproduce.items import rojek2015_turbulence as turbulence
-from eagre.reproduce.registry import Run
+from eagre.laboratory.bench.papers.laplacian_blocks import BlockSpeeds, Speed, blocks, planes_of
+from eagre.laboratory.papers import paper
+from eagre.laboratory.reproduce.items import rojek2015
+from eagre.laboratory.reproduce.items import rojek2015_turbulence as turbulence
+from eagre.laboratory.reproduce.registry import Run
 
 STORED = "needs a GPU; stored, NVIDIA H200"
 
@@ -87,7 +87,7 @@ def test_times_of_mpdata(monkeypatch, tmp_path):
         for threads, ms in ((1, 0.52), (2, 0.3)):
             yield {"threads": threads, "shape": [16, 32, 32], "ms_per_step": ms, "error": "mass"}
 
-    monkeypatch.setattr("eagre.bench.suite.suite", suite)
+    monkeypatch.setattr("eagre.laboratory.bench.suite.suite", suite)
     lines = {(line.row, line.column): line for line in rojek2015.table_vii(run_of("table-VII"))}
     rojek2015.draw_vii(tmp_path / "times.png", run_of("table-VII"), list(lines.values()))
     assert (tmp_path / "times.png").stat().st_size > 10_000
@@ -107,7 +107,7 @@ def test_fractions_of_the_roofline_of_gcr(monkeypatch):
         for case in cases:
             yield {"case": case, "threads": 2, "cell_steps_per_s": 1e6, "copy_gb_per_s": 10.0}
 
-    monkeypatch.setattr("eagre.bench.suite.suite", suite)
+    monkeypatch.setattr("eagre.laboratory.bench.suite.suite", suite)
     first, second, speedup = rojek2015.figure_12(run_of("figure-12"))
     assert (first.row, first.printed, first.computed) == ("test 1", "72", pytest.approx(24.43))
     assert second.row == "test 2" and "sphere" in second.note and speedup.note.startswith(STORED)
@@ -118,7 +118,7 @@ def test_fractions_of_the_roofline_of_gcr(monkeypatch):
 )
 def test_hidden_copies(monkeypatch, both, outcome, on_gpu):
     times = [SimpleNamespace(seconds=seconds) for seconds in (2.0, 2.0, both)]
-    monkeypatch.setattr("eagre.bench.transfers.transfer_times", lambda *settings, steps, fields: times)
+    monkeypatch.setattr("eagre.laboratory.bench.transfers.transfer_times", lambda *settings, steps, fields: times)
     monkeypatch.setattr(Run, "on_gpu", on_gpu)
     lines = list(rojek2015.table_ii(run_of("table-II")))
     assert (lines[-1].outcome, lines[-1].computed, lines[-1].failed) == (outcome, both / 4.0, both > 4.0)
@@ -128,7 +128,7 @@ def test_hidden_copies(monkeypatch, both, outcome, on_gpu):
 def test_speeds_of_blocks_on_a_gpu(monkeypatch):
     """1e9 points/s are 7 Gflop/s."""
     speeds = BlockSpeeds(Speed((8, 64, 16), 2e9), Speed((16, 64, 5), 1e9), Speed((2, 64, 8), 1.9e9))
-    monkeypatch.setattr("eagre.bench.papers.laplacian_blocks.block_speeds", lambda device, points: speeds)
+    monkeypatch.setattr("eagre.laboratory.bench.papers.laplacian_blocks.block_speeds", lambda device, points: speeds)
     monkeypatch.setattr(Run, "on_gpu", True)
     best, chosen, rule = rojek2015.block_speeds(run_of("table-IX"), "64")
     assert (best.computed, chosen.computed, rule.computed) == (14.0, 7.0, pytest.approx(95.0))
@@ -148,7 +148,7 @@ def test_simulated_laplacian():
     """Blocks of 3 planes that do not divide the cube; the outermost points keep their values."""
     from eagre.backend.device import Launch
     from eagre.backend.simulated.device import SimulatedDevice
-    from eagre.bench.papers.laplacian_blocks import laplacian
+    from eagre.laboratory.bench.papers.laplacian_blocks import laplacian
 
     device, a = SimulatedDevice(), np.random.default_rng(0).standard_normal((8, 6, 9))
     out = np.zeros_like(a)

@@ -24,8 +24,8 @@ def compare(
     from eagre.cli.support.console import console, grid_table
     from eagre.errors import InputError
     from eagre.io.files import read_values
+    from eagre.laboratory.validation.comparison.compare import difference, differing_axis
     from eagre.plots.data.reading import open_dataset
-    from eagre.validation.comparison.compare import difference, differing_axis
 
     with open_dataset(first) as a, open_dataset(second) as b:
         names = _fields(first, a, second, b, variable)

@@ -10,8 +10,8 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from eagre.reproduce.registry import Item
-    from eagre.reproduce.verdicts import Line
+    from eagre.laboratory.reproduce.registry import Item
+    from eagre.laboratory.reproduce.verdicts import Line
 
 
 def reproduce(
@@ -33,7 +33,7 @@ def reproduce(
 ) -> None:
     """Repeat tables and figures of the papers that Eagre follows, and fail if a number is outside its limits."""
     from eagre.cli.support.console import console
-    from eagre.reproduce.registry import SOURCES, items_named, source_named
+    from eagre.laboratory.reproduce.registry import SOURCES, items_named, source_named
 
     out = console()
     chosen = list(SOURCES) if paper is None else [source_named(paper)]
@@ -49,7 +49,7 @@ def reproduce(
 def _list(name: str, items: list[Item], out: Console) -> None:
     """Print the items of a paper with cost and requirements, or the reason why they are not repeated."""
     from eagre.cli.support.console import duration, grid_table
-    from eagre.reproduce.registry import SOURCES
+    from eagre.laboratory.reproduce.registry import SOURCES
 
     rows = [
         [item.name, item.title, duration(item.seconds) if item.lines else "-", ", ".join(item.needs), item.reason]
@@ -63,7 +63,7 @@ def _overview(out: Console) -> None:
     """Print the papers with the number of items that run on this machine."""
     from eagre.backend.select import cuda_problem
     from eagre.cli.support.console import grid_table
-    from eagre.reproduce.registry import SOURCES, items_of
+    from eagre.laboratory.reproduce.registry import SOURCES, items_of
 
     has_gpu = cuda_problem() is None
     rows = []
@@ -92,8 +92,8 @@ def _run(
 
     from eagre.cli.support.console import grid_table
     from eagre.cli.validate import check_folder, print_device
-    from eagre.reproduce import reproduce as repeat
-    from eagre.reproduce.tables import COLUMNS, row_of, summary
+    from eagre.laboratory.reproduce import reproduce as repeat
+    from eagre.laboratory.reproduce.tables import COLUMNS, row_of, summary
 
     check_folder(output)
     print_device(device, out)

@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from eagre.validation.comparison.result import Result
+    from eagre.laboratory.validation.comparison.result import Result
 
 
 def validate(
@@ -28,7 +28,7 @@ def validate(
     """Run cases with known solutions, report the errors, and fail if an error exceeds its limit."""
     from eagre.backend.compilation.parallel import compile_workers
     from eagre.cli.support.console import console
-    from eagre.validation.registry import validations
+    from eagre.laboratory.validation.registry import validations
 
     out = console()
     kinds = kinds_of(model)
@@ -82,7 +82,7 @@ def _validate(
 ) -> int:
     """Validate one kind; returns the number of values outside their limits."""
     from eagre.cli.support.console import grid_table
-    from eagre.validation import validate as run_cases
+    from eagre.laboratory.validation import validate as run_cases
 
     with out.status("validating ...") if out.is_terminal else _nothing() as status:
 
