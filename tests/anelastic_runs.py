@@ -10,7 +10,7 @@ from eagre.laboratory.cases.atmosphere import decaying_turbulence, taylor_green
 from eagre.models.anelastic.base.atmosphere import Atmosphere
 from eagre.models.anelastic.base.vertical_profiles import TableProfile
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 
 def hill_grid(nx=24, ny=12):

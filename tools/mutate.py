@@ -48,7 +48,7 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "config/values/units.py": "tests/unit/test_config_units.py",
     "config/water/zone_series.py": "tests/unit/test_config_zone_rain.py",
     "config": "tests/unit/test_config_units.py tests/unit/test_config_expressions.py tests/unit/test_config_case.py",
-    "cyclone.py": "tests/unit/test_cyclone.py",
+    "time_varying/cyclone.py": "tests/unit/test_cyclone.py",
     "decomposition.py": "tests/unit/test_decomposition.py",
     "io/cf.py": "tests/unit/test_io_grid_mapping.py tests/unit/test_io_netcdf.py tests/unit/test_io_levels.py "
     "tests/cli/test_cf.py",
@@ -107,7 +107,8 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "tests/physics/test_gauges.py",
     "models/shallow_water_adi/": "tests/physics/test_adi_against_oracle.py tests/physics/test_adi_start.py "
     "tests/kernels/test_adi_reference.py tests/physics/test_adi.py",
-    "series.py": "tests/unit/test_stepping_series.py tests/unit/test_io_series.py tests/unit/test_stepping_run.py",
+    "time_varying/series.py": "tests/unit/test_stepping_series.py tests/unit/test_io_series.py "
+    "tests/unit/test_stepping_run.py",
     "solvers/gcr/polynomial.py": "tests/unit/test_gcr.py tests/physics/test_anelastic_pressure.py",
     "solvers/poisson": "tests/unit/test_poisson.py",
     "solvers/poisson/columns": "tests/kernels/test_poisson_columns.py tests/unit/test_poisson_bands.py",
@@ -122,7 +123,7 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "tests/unit/test_stepping_advance.py tests/unit/test_stepping_run.py",
     "terms": "tests/kernels/test_terms.py tests/physics/test_sources.py",
     "terms/record_quantities.py": "tests/physics/test_weather.py tests/unit/test_cyclone.py",
-    "tides.py": "tests/unit/test_tides.py",
+    "time_varying/tides.py": "tests/unit/test_tides.py",
     "tuning": f"{TUNER} tests/unit/test_tuning.py tests/unit/test_tuner_disturbed.py",
     "waves": "tests/unit/test_waves_regular.py tests/unit/test_waves_seas.py tests/unit/test_waves_records.py",
     "waves/linear.py": "tests/unit/test_waves_seas.py",
@@ -149,7 +150,7 @@ SIMULATED = {  # kernels of a GPU: the same, with a part of a test's name
 }
 FORMULAS = (
     "boundaries", "config/values/units.py", "decomposition.py", "io/rasters/geotiff.py", "io/rasters/resample.py",
-    "io/tables/series.py", "kernels", "models", "series.py", "solvers", "stepping", "terms",
+    "io/tables/series.py", "kernels", "models", "solvers", "stepping", "terms", "time_varying/series.py",
 )  # fmt: skip
 SIGNS = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*"}
 ORDERS = {ast.Lt: ">=", ast.LtE: "<", ast.Gt: "<=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "=="}

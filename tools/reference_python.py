@@ -66,10 +66,10 @@ SECTIONS = (
             ("Atmosphere", "Surface", "Smagorinsky", "Forcing", "Nudging")),
     Section("Vertical profiles", "For `Atmosphere`, `Forcing` and `Nudging`.", "eagre",
             ("ExponentialProfile", "LinearProfile", "TableProfile", "FormulaProfile")),
-    Section("Tropical cyclones", "See :doc:`../how-to/weather`.", "eagre.cyclone", (
+    Section("Tropical cyclones", "See :doc:`../how-to/weather`.", "eagre.time_varying.cyclone", (
         "Track", "cyclone_fields", "holland",
     )),
-    Section("Tides", "See :doc:`../how-to/boundaries`.", "eagre.tides", ("speed", "argument", "heights")),
+    Section("Tides", "See :doc:`../how-to/boundaries`.", "eagre.time_varying.tides", ("speed", "argument", "heights")),
     Section("Wave theories and analysis", "See :doc:`../how-to/waves`.", "eagre.waves"),
     Section("Advection", "See :doc:`../how-to/advection`.", "eagre.advection"),
     Section("Poisson solver", "See :doc:`../how-to/poisson`.", "eagre.solvers.poisson"),

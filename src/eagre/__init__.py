@@ -39,15 +39,15 @@ _HOME = {
     "Grid": "eagre.grid",
     "TimeStatistics": "eagre.stepping.averages",
     "Maps": "eagre.stepping.maps",
-    "Series": "eagre.series",
-    "TimeVaryingField": "eagre.time_varying",
-    "RecordTimeAxis": "eagre.time_varying",
-    "NodeGrid": "eagre.time_varying",
+    "Series": "eagre.time_varying.series",
+    "TimeVaryingField": "eagre.time_varying.fields",
+    "RecordTimeAxis": "eagre.time_varying.fields",
+    "NodeGrid": "eagre.time_varying.fields",
     "Boundaries": "eagre.boundaries",
     "BoundarySegment": "eagre.boundaries",
     "InternalLine": "eagre.boundaries",
     "InternalArea": "eagre.boundaries",
-    **{name: f"eagre.boundaries.{module}" for name, module in CONDITIONS.items()},
+    **{name: f"eagre.boundaries.conditions.{module}" for name, module in CONDITIONS.items()},
     "EagreError": "eagre.errors",
     "InputError": "eagre.errors",
     "DeviceError": "eagre.errors",
@@ -59,8 +59,8 @@ _HOME = {
 _PACKAGES = {
     path.rpartition(".")[2]: f"eagre.{path}"
     for path in (
-        *("advection", "boundaries", "cyclone", "io", "laboratory.bench", "laboratory.cases", "models", "plots"),
-        *("solvers", "terms", "tides", "waves"),
+        *("advection", "boundaries", "io", "laboratory.bench", "laboratory.cases", "models", "plots", "solvers"),
+        *("terms", "time_varying.cyclone", "time_varying.tides", "waves"),
     )
 }
 

@@ -2,26 +2,24 @@
 
 from eagre import advection as advection
 from eagre import boundaries as boundaries
-from eagre import cyclone as cyclone
 from eagre import io as io
 from eagre import models as models
 from eagre import plots as plots
 from eagre import solvers as solvers
 from eagre import terms as terms
-from eagre import tides as tides
 from eagre import waves as waves
-from eagre.boundaries.absorbing import Absorbing as Absorbing
-from eagre.boundaries.discharge import Discharge as Discharge
-from eagre.boundaries.inflow import Inflow as Inflow
+from eagre.boundaries.conditions.absorbing import Absorbing as Absorbing
+from eagre.boundaries.conditions.discharge import Discharge as Discharge
+from eagre.boundaries.conditions.inflow import Inflow as Inflow
+from eagre.boundaries.conditions.normal_depth import NormalDepth as NormalDepth
+from eagre.boundaries.conditions.outflow import Outflow as Outflow
+from eagre.boundaries.conditions.periodic import Periodic as Periodic
+from eagre.boundaries.conditions.stage import Stage as Stage
+from eagre.boundaries.conditions.wall import Wall as Wall
 from eagre.boundaries.internal import InternalArea as InternalArea
 from eagre.boundaries.internal import InternalLine as InternalLine
-from eagre.boundaries.normal_depth import NormalDepth as NormalDepth
-from eagre.boundaries.outflow import Outflow as Outflow
-from eagre.boundaries.periodic import Periodic as Periodic
 from eagre.boundaries.sides import Boundaries as Boundaries
 from eagre.boundaries.sides import BoundarySegment as BoundarySegment
-from eagre.boundaries.stage import Stage as Stage
-from eagre.boundaries.wall import Wall as Wall
 from eagre.errors import BlowUpError as BlowUpError
 from eagre.errors import ConvergenceError as ConvergenceError
 from eagre.errors import DeviceError as DeviceError
@@ -55,7 +53,6 @@ from eagre.models.registry import load_case as load_case
 from eagre.models.shallow_water.model import ShallowWater as ShallowWater
 from eagre.models.shallow_water_adi.ensemble import ShallowWaterADIEnsemble as ShallowWaterADIEnsemble
 from eagre.models.shallow_water_adi.model import ShallowWaterADI as ShallowWaterADI
-from eagre.series import Series as Series
 from eagre.stepping.averages import TimeStatistics as TimeStatistics
 from eagre.stepping.maps import Maps as Maps
 from eagre.terms.atmospheric_pressure import AtmosphericPressure as AtmosphericPressure
@@ -67,9 +64,12 @@ from eagre.terms.weather_rain import WeatherRain as WeatherRain
 from eagre.terms.weather_wind import WeatherWind as WeatherWind
 from eagre.terms.wind_stress import WindStress as WindStress
 from eagre.terms.zone_rain import ZoneRain as ZoneRain
-from eagre.time_varying import NodeGrid as NodeGrid
-from eagre.time_varying import RecordTimeAxis as RecordTimeAxis
-from eagre.time_varying import TimeVaryingField as TimeVaryingField
+from eagre.time_varying import cyclone as cyclone
+from eagre.time_varying import tides as tides
+from eagre.time_varying.fields import NodeGrid as NodeGrid
+from eagre.time_varying.fields import RecordTimeAxis as RecordTimeAxis
+from eagre.time_varying.fields import TimeVaryingField as TimeVaryingField
+from eagre.time_varying.series import Series as Series
 
 __all__: list[str]
 __version__: str

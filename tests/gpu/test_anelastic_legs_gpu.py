@@ -12,7 +12,7 @@ from eagre.laboratory.cases.atmosphere import decaying_turbulence
 from eagre.models.anelastic.base.atmosphere import Atmosphere
 from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 pytestmark = [
     pytest.mark.gpu,

@@ -13,8 +13,8 @@ from eagre.models.anelastic.base.atmosphere import Atmosphere
 from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.step_batches import StepBatches, StepRecord
-from eagre.series import Series
 from eagre.stepping.averages import TimeStatistics
+from eagre.time_varying.series import Series
 
 pytestmark = pytest.mark.simulator
 

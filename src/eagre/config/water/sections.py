@@ -35,7 +35,7 @@ from eagre.config.water.zone_series import ZoneSignals, zone_signal
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.io.vectors.named_locations import NamedLocations, read_lines
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 if TYPE_CHECKING:
     from eagre.boundaries import InternalLine

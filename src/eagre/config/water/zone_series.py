@@ -16,7 +16,7 @@ from eagre.config.values.types import InputFile, key_of
 from eagre.config.values.zones import cells_in_none, property_of
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 MAX_ZONES = 1000
 

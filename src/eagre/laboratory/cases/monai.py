@@ -19,7 +19,7 @@ from eagre.boundaries import Absorbing, Boundaries, Stage
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.laboratory.cases.water import WaterCase, still_water
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 BED_FILE = "Benchmark_2_Bathymetry.asc"
 WAVE_FILE = "Benchmark_2_input.txt"

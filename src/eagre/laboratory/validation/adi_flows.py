@@ -17,8 +17,8 @@ from eagre.laboratory.validation.comparison.measures import water_of
 from eagre.laboratory.validation.comparison.norms import observed_orders, relative_norms
 from eagre.laboratory.validation.comparison.pictures import draw_convergence, draw_profile
 from eagre.laboratory.validation.comparison.setting import Check, Run, Validation, each, once
-from eagre.series import Series
 from eagre.terms.wind_stress import WindStress
+from eagre.time_varying.series import Series
 
 if TYPE_CHECKING:
     from eagre.models.shallow_water_adi.model import ShallowWaterADI

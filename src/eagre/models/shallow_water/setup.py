@@ -18,11 +18,11 @@ from eagre.grid import Grid, centre_bed
 from eagre.models.shallow_water import kernels as cells
 from eagre.models.shallow_water.datum import Datum
 from eagre.restart_references import RestartReference, bed_references
-from eagre.series import Series
 from eagre.stepping.averages import StatisticsPlan
 from eagre.stepping.maps import Maps
 from eagre.stepping.substeps import STAGES
 from eagre.terms.collect import Terms
+from eagre.time_varying.series import Series
 
 TREATMENTS: dict[str, dict[str, Any]] = {
     "hydrostatic": {

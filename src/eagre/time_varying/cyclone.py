@@ -16,7 +16,7 @@ from eagre.constants import EARTH_ROTATION
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.plausible import QUANTITIES, check_plausible
-from eagre.time_varying import NodeGrid, RecordTimeAxis, TimeVaryingField
+from eagre.time_varying.fields import NodeGrid, RecordTimeAxis, TimeVaryingField
 
 AIR_DENSITY = 1.15  # air density in the cyclone, kg m-3 (Holland 1980)
 SHAPES = (1.0, 2.5)  # bounds of the shape parameter B (Holland 1980)

@@ -10,7 +10,7 @@ from eagre.kernels.central_upwind import desingularised_inverse
 from eagre.kernels.implicit_lines import DRYING, LAND, depth, fastest_out
 from eagre.kernels.limiters import half_slope, scaled_difference
 from eagre.kernels.roots import larger, reciprocal, select, smaller
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 OF_DISCHARGES = switch("OF_DISCHARGES", False)  # whether faces reconstruct unit discharges instead of velocities
 

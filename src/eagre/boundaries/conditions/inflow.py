@@ -5,11 +5,11 @@ from typing import Annotated
 
 from eagre.backend.compilation.cells import cell, real
 from eagre.boundaries.base import Key, PrescribedDischarge
-from eagre.boundaries.discharge import OF_DISCHARGES, slope_behind
+from eagre.boundaries.conditions.discharge import OF_DISCHARGES, slope_behind
 from eagre.errors import InputError
 from eagre.kernels.central_upwind import desingularised_inverse
 from eagre.kernels.limiters import within
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 
 @cell

@@ -13,7 +13,7 @@ from eagre.kernels.central_upwind import desingularised_inverse
 from eagre.kernels.implicit_lines import depth, held_out, minimum_depth
 from eagre.kernels.limiters import within
 from eagre.kernels.roots import larger, reciprocal, root, smaller
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 LEVEL_PART = 0.5  # range of the initial surface along a side, as a fraction of the depth, that causes a note
 

@@ -9,11 +9,11 @@ from datetime import UTC, date, datetime
 
 import numpy as np
 
-from eagre import tides
 from eagre.arguments import array_copy, check_series_fill
 from eagre.errors import InputError
 from eagre.names import nearest
-from eagre.sampling import check_resolved
+from eagre.time_varying import tides
+from eagre.time_varying.sampling import check_resolved
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +142,7 @@ class Series:
         ------
         InputError
             If `end` or `every` is invalid, the function returns a value that is not finite, or the error of linear
-            interpolation exceeds 2 % of the range of the function (`eagre.sampling`).
+            interpolation exceeds 2 % of the range of the function (`eagre.time_varying.sampling`).
 
         Examples
         --------
@@ -177,13 +177,14 @@ class Series:
         Parameters
         ----------
         constituents : dict of str to (amplitude, phase lag)
-            Names of `eagre.tides.NAMES`, such as M2; amplitudes in the unit of the forced quantity, lags in degrees.
+            Names of `time_varying.tides.NAMES`, such as M2; amplitudes in the unit of the forced quantity, lags in
+            degrees.
         end : float
             Model time, s.
         phases : "greenwich", "start" or a date
             Reference of the phase lags. "greenwich": Greenwich phase lags, as given by harmonic analyses and tidal
-            atlases; f A cos(V + u - lag) is summed (`eagre.tides`). "start": A cos(speed t - lag), with t from model
-            time 0. A date, UTC: the same with t from this date.
+            atlases; f A cos(V + u - lag) is summed (`eagre.time_varying.tides`). "start": A cos(speed t - lag), with t
+            from model time 0. A date, UTC: the same with t from this date.
         start_date : date
             Date of model time 0, UTC; required unless `phases` is "start".
         mean : float

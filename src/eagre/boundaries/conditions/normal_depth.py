@@ -9,7 +9,7 @@ from eagre.boundaries.base import Condition, Key
 from eagre.kernels.central_upwind import desingularised_inverse
 from eagre.kernels.implicit_lines import depth, fastest_out, held_out, minimum_depth
 from eagre.kernels.roots import power_four_thirds, root, smaller
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 
 @cell

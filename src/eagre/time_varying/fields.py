@@ -16,7 +16,7 @@ import numpy as np
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.plausible import check_plausible
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 KEPT = 4  # records on the host: two in use, the next one, and one that other devices may still need
 MAX_STRIDE = 256

@@ -17,7 +17,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.names import did_you_mean
-from eagre.sampling import rounded_down
+from eagre.time_varying.sampling import rounded_down
 
 MIN_SAMPLES = 20  # per period: the error of linear interpolation is then up to 1.2 % of an amplitude
 NOON_2000 = np.datetime64("2000-01-01T12:00", "us")

@@ -21,7 +21,7 @@ from eagre.kernels.implicit_lines import (
 )
 from eagre.kernels.limiters import within
 from eagre.kernels.roots import larger, reciprocal, select, smaller
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 SUDDEN_PART = 0.5  # initial step of the level, as a fraction of the depth, that causes a note
 
