@@ -46,7 +46,7 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "config/water/terrain.py": "tests/unit/test_config_levees.py tests/physics/test_levees.py",
     "config/water/tides.py": "tests/unit/test_tides.py",
     "config/values/units.py": "tests/unit/test_config_units.py",
-    "config/water/zone_series.py": "tests/unit/test_config_zone_rain.py",
+    "config/water/sections.py": "tests/unit/test_config_zone_rain.py",
     "config": "tests/unit/test_config_units.py tests/unit/test_config_expressions.py tests/unit/test_config_case.py",
     "time_varying/cyclone.py": "tests/unit/test_cyclone.py",
     "decomposition.py": "tests/unit/test_decomposition.py",
@@ -55,7 +55,7 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "io/rasters/cog.py": "tests/cli/test_cli_export.py",
     "io/rasters/grid_mapping.py": "tests/unit/test_io_grid_mapping.py",
     "io/tables/heights.py": "tests/unit/test_io_sounding.py",
-    "io/rasters/geotiff.py": "tests/unit/test_io_dem.py",
+    "io/rasters/dem.py": "tests/unit/test_io_dem.py",
     "io/rasters/lattice.py": "tests/unit/test_io_warp.py tests/unit/test_io_weather.py "
     "tests/unit/test_io_grid_mapping.py",
     "io/vectors/outline.py": "tests/cli/test_cli_export.py",
@@ -149,7 +149,7 @@ SIMULATED = {  # kernels of a GPU: the same, with a part of a test's name
     "solvers/tridiagonal/reduction_cuda.py": ("tests/kernels/test_tridiagonal.py", "simulated_methods"),
 }
 FORMULAS = (
-    "boundaries", "config/values/units.py", "decomposition.py", "io/rasters/geotiff.py", "io/rasters/resample.py",
+    "boundaries", "config/values/units.py", "decomposition.py", "io/rasters/dem.py", "io/rasters/resample.py",
     "io/tables/series.py", "kernels", "models", "solvers", "stepping", "terms", "time_varying/series.py",
 )  # fmt: skip
 SIGNS = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*"}

@@ -10,9 +10,8 @@ from eagre.errors import BlowUpError
 from eagre.grid import Grid
 from eagre.laboratory.cases.atmosphere import decaying_turbulence
 from eagre.models.anelastic.base.atmosphere import Atmosphere
-from eagre.models.anelastic.engine import Engine
+from eagre.models.anelastic.engine import Engine, StepBatches, StepRecord
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.models.anelastic.step_batches import StepBatches, StepRecord
 from eagre.stepping.averages import TimeStatistics
 from eagre.time_varying.series import Series
 

@@ -7,8 +7,7 @@ import pytest
 
 import eagre
 from eagre.laboratory.validation import validate
-from eagre.laboratory.validation.adi_and_explicit import BESIDE
-from eagre.laboratory.validation.adi_rotation import ROTATION
+from eagre.laboratory.validation.shallow_water_adi import BESIDE, ROTATION
 from physics.test_monai import needs_monai_data
 
 NAMES = ["standing-wave-1d", "standing-wave-2d", "pool", "lake", "tide", "wind-set-up", "bowl", *ROTATION]

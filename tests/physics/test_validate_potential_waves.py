@@ -10,8 +10,7 @@ import pytest
 from eagre.laboratory.cases.ow3d_reference import BAR, WHALIN, read_table
 from eagre.laboratory.validation import validate
 from eagre.laboratory.validation.comparison.pictures import draw_harmonics
-from eagre.laboratory.validation.potential_waves_beds import bar_checks, bar_depth, draw_bar, harmonics
-from eagre.laboratory.validation.potential_waves_regular import CurvedBed
+from eagre.laboratory.validation.potential_waves import CurvedBed, bar_checks, bar_depth, draw_bar, harmonics
 from eagre.laboratory.validation.registry import validations
 
 SHORT = ("steady-wave-numbers", "dispersion", "linear-standing-waves", "nonlinear-standing-wave", "manufactured")
@@ -106,7 +105,7 @@ def test_the_reference_is_drawn_where_it_is_known(tmp_path):
 
 def test_each_row_of_the_manufactured_flow_has_a_name_of_its_own(monkeypatch):
     monkeypatch.setattr(
-        "eagre.laboratory.validation.potential_waves_regular.curved_bed_errors", lambda n, *rest: (n**-8.0, n**-8.0)
+        "eagre.laboratory.validation.potential_waves.curved_bed_errors", lambda n, *rest: (n**-8.0, n**-8.0)
     )
     results = validate("potential-waves", ["manufactured"], device="cpu", precision="double")
     names = [result.quantity for result in results]

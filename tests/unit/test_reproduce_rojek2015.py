@@ -10,7 +10,6 @@ import pytest
 from eagre.laboratory.bench.papers.laplacian_blocks import BlockSpeeds, Speed, blocks, planes_of
 from eagre.laboratory.papers import paper
 from eagre.laboratory.reproduce.items import rojek2015
-from eagre.laboratory.reproduce.items import rojek2015_turbulence as turbulence
 from eagre.laboratory.reproduce.registry import Run
 
 STORED = "needs a GPU; stored, NVIDIA H200"
@@ -38,13 +37,13 @@ def flows(monkeypatch):
 
     def of_factor(factor, split=1.0):
         def snapshots(device, precision, points):
-            assert points == turbulence.REDUCED
+            assert points == rojek2015.REDUCED
             wave = np.sin(np.arange(8) * np.pi / 4) + np.zeros((8, 8, 8))
             scale = {"single": factor}.get(precision, split if isinstance(device, tuple) else 1.0)
-            one = turbulence.Snapshot(scale * (0.88 + 0.7 * wave), scale * wave, 0.1665)
-            return dict.fromkeys(turbulence.COUNTS, one)
+            one = rojek2015.Snapshot(scale * (0.88 + 0.7 * wave), scale * wave, 0.1665)
+            return dict.fromkeys(rojek2015.COUNTS, one)
 
-        monkeypatch.setattr(turbulence, "snapshots", snapshots)
+        monkeypatch.setattr(rojek2015, "snapshots", snapshots)
 
     return of_factor
 
@@ -53,7 +52,7 @@ def test_close_runs_agree(flows, tmp_path):
     flows(1.0 + 2e-6)
     lines = [
         line
-        for item in turbulence.ITEMS
+        for item in rojek2015.TURBULENCE
         for line in item.lines(run_of(item.name))
     ]  # fmt: skip
     assert not any(line.failed for line in lines)
@@ -62,7 +61,7 @@ def test_close_runs_agree(flows, tmp_path):
     assert next(line for line in lines if line.row == "200" and line.column == "L1").computed == pytest.approx(
         2e-6 * 0.88
     )
-    for item in turbulence.ITEMS[:2]:
+    for item in rojek2015.TURBULENCE[:2]:
         item.draw(tmp_path / f"{item.name}.png", run_of(item.name), [])
         assert (tmp_path / f"{item.name}.png").stat().st_size > 10_000
 
@@ -70,13 +69,13 @@ def test_close_runs_agree(flows, tmp_path):
 def test_runs_that_differ_fail(flows):
     """Vorticities that differ by 1e-3, and by 0.3; one field of two devices that differs."""
     flows(1.001)
-    failed = [line.row for line in turbulence.table_xi(run_of("table-XI")) if line.failed]
+    failed = [line.row for line in rojek2015.table_xi(run_of("table-XI")) if line.failed]
     assert failed == ["200", "400"]
     flows(1.3)
-    assert all(line.failed for line in turbulence.figure_13(run_of("figure-13")))
-    assert all(line.failed for line in turbulence.figure_14(run_of("figure-14")))
+    assert all(line.failed for line in rojek2015.figure_13(run_of("figure-13")))
+    assert all(line.failed for line in rojek2015.figure_14(run_of("figure-14")))
     flows(1.0, split=1.0 + 1e-15)
-    assert [line.row for line in turbulence.table_xi(run_of("table-XI")) if line.failed] == ["two devices against one"]
+    assert [line.row for line in rojek2015.table_xi(run_of("table-XI")) if line.failed] == ["two devices against one"]
 
 
 def test_times_of_mpdata(monkeypatch, tmp_path):

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from eagre.cli import (
-    animate,
+from eagre.cli import (  # fmt: skip
     bench,
     check,
     compare,
@@ -23,7 +22,8 @@ from eagre.cli import (
     tune,
     validate,
     waves,
-)  # fmt: skip
+)
+from eagre.cli import plot as animate
 from eagre.cli.support.console import discard
 from eagre.cli.support.exits import EPILOG, is_usage, report
 

@@ -1,16 +1,23 @@
-"""Sea states, focused groups and measured records as tables of case files."""
+"""Waves and sea states of case files, as tables: ``wave = { kind = "stream_function", height = 0.1, .. }``."""
 
 from __future__ import annotations
 
 import math
 from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, PlainValidator, ValidationInfo, model_validator
 
 from eagre import waves
-from eagre.config.section import Section
+from eagre.config.section import Section, check, kind_of
 from eagre.config.values.types import InputFile, Metres, PositiveSeconds, Seconds, one_of, quantity
-from eagre.config.waves.regular_waves import Angle, Height, WaveSection
+from eagre.config.waves.regular_waves import (
+    AirySection,
+    Angle,
+    Height,
+    StokesSection,
+    StreamFunctionSection,
+    WaveSection,
+)
 from eagre.errors import InputError
 
 Frequency = Annotated[float, quantity("frequency"), Field(gt=0)]
@@ -206,3 +213,31 @@ class MeasuredSection(_Summed):
             series.times, series.values, depth, x=self.x, y=self.y, direction=self.goes_to(), taper=self.taper,
             band=self.band(0.0, math.inf), gravity=gravity, stretching=self.stretching,
         )  # fmt: skip
+
+
+WAVES: dict[str, type[WaveSection]] = {
+    "airy": AirySection,
+    "stokes": StokesSection,
+    "stream_function": StreamFunctionSection,
+    "jonswap": JonswapSection,
+    "pierson_moskowitz": PiersonMoskowitzSection,
+    "tma": TMASection,
+    "spectrum": SpectrumFileSection,
+    "swan": DirectionalFileSection,
+    "ww3": DirectionalFileSection,
+    "focused_group": FocusedGroupSection,
+    "measured": MeasuredSection,
+}
+"""Section of each kind of wave."""
+
+
+def _wave(value: Any, info: ValidationInfo) -> WaveSection:
+    """Read a table of waves by its kind."""
+    if isinstance(value, WaveSection):
+        return value
+    kind = kind_of(value, WAVES, "stream_function", "Waves are a table with a known kind.")
+    return check(WAVES[kind], value, info.context)
+
+
+Wave = Annotated[WaveSection, PlainValidator(_wave)]
+"""The type of a key that holds a wave."""

@@ -24,9 +24,7 @@ def validations(kind: str) -> dict[str, Validation]:
 
         return {**FLOWS, **WAVES}
     if kind == "shallow-water-adi":
-        from eagre.laboratory.validation.adi_and_explicit import BESIDE
-        from eagre.laboratory.validation.adi_flows import IMPLICIT
-        from eagre.laboratory.validation.adi_rotation import ROTATION
+        from eagre.laboratory.validation.shallow_water_adi import BESIDE, IMPLICIT, ROTATION
 
         return {**IMPLICIT, **ROTATION, **BESIDE}
     if kind == "barotropic":
@@ -34,9 +32,7 @@ def validations(kind: str) -> dict[str, Validation]:
 
         return dict(BAROTROPIC)
     if kind == "potential-waves":
-        from eagre.laboratory.validation.potential_waves_beds import BEDS
-        from eagre.laboratory.validation.potential_waves_regular import REGULAR
-        from eagre.laboratory.validation.potential_waves_standing import STANDING
+        from eagre.laboratory.validation.potential_waves import BEDS, REGULAR, STANDING
 
         return {**STANDING, **REGULAR, **BEDS}
     if kind == "anelastic":
