@@ -21,7 +21,7 @@ from eagre.config.values.zones import Zones
 from eagre.config.water.conditions import CONDITIONS, InsidePlace, Place
 from eagre.config.water.sections import ZoneSeries
 from eagre.config.water.tides import SeriesTides
-from eagre.config.waves.seas import WAVES
+from eagre.config.wave_tables import WAVES
 from eagre.models.registry import KINDS
 
 FORMS: dict[type[Section], str] = {

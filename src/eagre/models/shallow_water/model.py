@@ -32,12 +32,21 @@ from eagre.fields import WATER_VARIABLES, Variable
 from eagre.grid import Grid, centre_bed
 from eagre.kernels.water_sums import water_balance, water_rows
 from eagre.models.base import BaseModel
-from eagre.models.shallow_water import time_step_limits
 from eagre.models.shallow_water.active_tiles import live_fraction
 from eagre.models.shallow_water.datum import Datum, over_datum
 from eagre.models.shallow_water.devices.multi_device import engine_for
 from eagre.models.shallow_water.sampling.averaging import QUANTITIES
-from eagre.models.shallow_water.setup import Setup
+from eagre.models.shallow_water.setup import (
+    Setup,
+    check_device_memory,
+    checked_active_tiles,
+    checked_desingularisation_depth,
+    first_step,
+    longest_step_with_water_to_come,
+    requested_outputs,
+    scheme_of,
+    steps_of,
+)
 from eagre.names import unknown_field
 from eagre.stepping import clock as ck
 from eagre.stepping.advance import Failure, advance
@@ -271,7 +280,7 @@ class ShallowWater(BaseModel):
         self.device = device_for(device, self.kind, grid.cells, precision, scheme)
         self.boundaries, terms = checked_boundaries(boundaries), terms_of(sources, grid, start_time)
         requested = statistics_plan_of(time_statistics, self.variables, QUANTITIES.cells, maps)
-        time_step_limits.check_device_memory(grid, self.device, precision, scheme, maps, requested, terms)
+        check_device_memory(grid, self.device, precision, scheme, maps, requested, terms)
         bed = checked_field("bed_elevation", bed_elevation, grid, "corner", "elevation")
         surface, thickness = initial_surface(surface_elevation, depth, bed, grid)
         gravity = checked_number("gravity", gravity, 1e-6, 1e3)
@@ -280,9 +289,9 @@ class ShallowWater(BaseModel):
         segments = self.boundaries.checked_segments(grid, gravity)
         segments, self._initial_notes = with_initial_water(segments, grid, surface, thickness, bed, start_time)
         terms, walls = placed_inside(self.boundaries.internal, segments, terms)
-        coming = time_step_limits.longest_step_with_water_to_come(terms, segments, grid, bed, gravity)
-        falling = partial(time_step_limits.first_step, surface, thickness, grid, courant_number, gravity)
-        steps = time_step_limits.steps_of(max_time_step, time_step, coming, falling)
+        coming = longest_step_with_water_to_come(terms, segments, grid, bed, gravity)
+        falling = partial(first_step, surface, thickness, grid, courant_number, gravity)
+        steps = steps_of(max_time_step, time_step, coming, falling)
         self.setup = Setup(
             grid=grid,
             bed=bed,
@@ -290,18 +299,18 @@ class ShallowWater(BaseModel):
             segments=segments,
             manning=checked_field("manning", manning, grid, "centre", "manning"),
             terms=terms,
-            **time_step_limits.scheme_of(scheme, time_step_control, predicted_fraction),
+            **scheme_of(scheme, time_step_control, predicted_fraction),
             wet_dry=one_of("wet_dry", wet_dry, ("hydrostatic", "kurganov-petrova")),
-            active_tiles=time_step_limits.active_tiles(active_tiles, wet_dry, kernels, scheme),
+            active_tiles=checked_active_tiles(active_tiles, wet_dry, kernels, scheme),
             minmod_theta=checked_number("minmod_theta", minmod_theta, 1.0, 2.0),
-            kappa=time_step_limits.desingularisation_depth(desingularisation_depth, thickness, wet_dry),
+            kappa=checked_desingularisation_depth(desingularisation_depth, thickness, wet_dry),
             gravity=gravity,
             courant_number=courant_number,
             **steps._asdict(),
             live=live_fraction(thickness, grid, terms, segments) if wet_dry == "hydrostatic" else 1.0,
             kernels=one_of("kernels", kernels, ("fast", "reference")),
             walls=walls,
-            **time_step_limits.requested_outputs(maps, requested, cross_sections, grid),
+            **requested_outputs(maps, requested, cross_sections, grid),
         )
         u, v = (checked_field(f"velocity_{a}", u, grid, "centre") for a, u in (("x", velocity_x), ("y", velocity_y)))
         stored = self.setup.datum.eta_of_level if depth is None else self.setup.datum.eta
