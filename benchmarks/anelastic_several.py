@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 
-from eagre.cases.atmosphere import decaying_turbulence
+from eagre.laboratory.cases.atmosphere import decaying_turbulence
 from eagre.models.anelastic.model import AnelasticFlow
 
 

@@ -19,8 +19,8 @@ from eagre.backend.compilation.origin import cache_bytes
 from eagre.backend.device import check_precision
 from eagre.backend.select import select
 from eagre.backend.timing import copy_bandwidth, times_of
-from eagre.bench import machine
-from eagre.bench.benchmark import KEYS
+from eagre.laboratory.bench import machine
+from eagre.laboratory.bench.benchmark import KEYS
 
 SHAPES = [(16,) * 3, (32,) * 3, (64,) * 3, (128,) * 3, (64, 512, 512), (256,) * 3, (512,) * 3]
 SIDES = ("periodic",) * 3
@@ -73,7 +73,7 @@ class Problem:
 
 
 def record(problem: Problem, seconds: list[float], error: float, copy: float, commit: str | None) -> dict[str, Any]:
-    """As `eagre.bench` has them."""
+    """As `eagre.laboratory.bench` has them."""
     fields, cells, size = len(problem.x), int(np.prod(problem.shape)), np.dtype(problem.real).itemsize
     moved = float((2 * fields + 4) * size)
     median = sorted(seconds)[len(seconds) // 2]

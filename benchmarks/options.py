@@ -18,7 +18,7 @@ from records import keep
 
 import eagre
 from eagre import Boundaries, InternalLine, Wall
-from eagre.bench.machine import device_name
+from eagre.laboratory.bench.machine import device_name
 
 LATEST = 1e7  # model time that no run reaches, s
 SIZES = {

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from eagre.bench.benchmark import merged
+from eagre.laboratory.bench.benchmark import merged
 
 RESULTS = Path(__file__).resolve().parent / "results"
 COLUMNS = f"{'variant':8}{'precision':10}{'threads':>8}{'cells':>14}{'us/step':>12}{'best':>12}"

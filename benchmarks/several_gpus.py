@@ -24,9 +24,9 @@ from eagre.backend.device import Device
 from eagre.backend.group import BARRIER, Group
 from eagre.backend.select import select, select_devices
 from eagre.backend.timing import copy_bandwidth, times_of
-from eagre.bench import machine
-from eagre.cases import mike21
 from eagre.constants import GRAVITY
+from eagre.laboratory.bench import machine
+from eagre.laboratory.cases import mike21
 from eagre.models.barotropic.devices.multi_device import MultiDeviceEngine
 from eagre.models.shallow_water import setup as explicit
 from eagre.models.shallow_water.datum import Datum

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from records import COLUMNS, RESULTS, keep, line
 
-from eagre.bench.benchmark import SUBJECTS, measurements
 from eagre.errors import EagreError
+from eagre.laboratory.bench.benchmark import SUBJECTS, measurements
 
 
 def main() -> None:

@@ -18,8 +18,8 @@ from records import RESULTS, keep
 
 from eagre.backend.select import select
 from eagre.backend.timing import copy_bandwidth, times_of
-from eagre.bench import machine
-from eagre.bench.benchmark import KEYS
+from eagre.laboratory.bench import machine
+from eagre.laboratory.bench.benchmark import KEYS
 from eagre.solvers.tridiagonal.choice import best_method
 from eagre.solvers.tridiagonal.launches import launches
 from eagre.solvers.tridiagonal.reduction import reduce_arrays
@@ -148,7 +148,7 @@ def record(
     device: Any, precision: str, n: int, axis: int, variant: str, seconds: float, error: float, copy: float,
     commit: str | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """One measurement in the schema of `eagre.bench.benchmark`."""
+    """One measurement in the schema of `eagre.laboratory.bench.benchmark`."""
     moved = 5 * np.dtype(REAL[precision]).itemsize
     found = {
         "model": "solver:tridiagonal", "case": f"axis {axis}", "variant": variant, "precision": precision,

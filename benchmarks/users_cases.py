@@ -21,9 +21,9 @@ from records import COLUMNS, RESULTS, keep, line
 
 import eagre
 from eagre.backend.select import select
-from eagre.bench import machine
-from eagre.bench.shallow_water import basin
 from eagre.contract import Model
+from eagre.laboratory.bench import machine
+from eagre.laboratory.bench.shallow_water import basin
 
 FAR = 1e7  # s: to where series reach
 REPEATS = 5
@@ -115,7 +115,7 @@ CASES: dict[str, list[tuple[Callable[[Any, str], Model], int, str, Timed]]] = {
 
 
 def record(case: str, model: Model, device: Any, found: list[float], copy: float, origin: dict[str, Any]) -> Any:
-    """What was found, with the keys of `eagre.bench.benchmark.KEYS`."""
+    """What was found, with the keys of `eagre.laboratory.bench.benchmark.KEYS`."""
     shape, cells, scheme = (
         list(model.grid.shape),
         model.grid.cells,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from eagre import Forcing, Nudging, Smagorinsky, Surface
-from eagre.cases.atmosphere import decaying_turbulence, taylor_green
 from eagre.grid import Grid
+from eagre.laboratory.cases.atmosphere import decaying_turbulence, taylor_green
 from eagre.models.anelastic.base.atmosphere import Atmosphere
 from eagre.models.anelastic.base.vertical_profiles import TableProfile
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 
 def hill_grid(nx=24, ny=12):

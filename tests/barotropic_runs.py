@@ -10,7 +10,7 @@ import restarts
 from eagre import BarotropicVorticity, Grid, Layers
 from eagre.backend.group import BARRIER
 from eagre.models.barotropic.forcing.wind import varying_curl
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 CASES = {
     "default": {},

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eagre.cases.monai import BED_FILE, GAUGE_FILE, WAVE_FILE
+from eagre.laboratory.cases.monai import BED_FILE, GAUGE_FILE, WAVE_FILE
 from physics.test_monai import needs_monai_data
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 import eagre
-from eagre.time_varying import NodeGrid, RecordTimeAxis, TimeVaryingField
+from eagre.time_varying.fields import NodeGrid, RecordTimeAxis, TimeVaryingField
 
 MOST = {"rain": 1e-3, "wind": 120.0, "pressure": 1.1e5}
 

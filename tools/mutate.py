@@ -33,10 +33,10 @@ MEASURED = "tests/physics/test_anelastic_measured.py tests/cli/test_cli_anelasti
 TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "backend/compilation/origin.py": TUNER,
     "backend/tuned.py": TUNER,
-    "bench/benchmark.py": "tests/unit/test_bench_records.py",
-    "bench/tuning/compilers.py": TUNER,
-    "bench/tuning/tuner": f"{TUNER} tests/cli/test_cli_tune.py",
-    "bench/tuning/workload.py": TUNER,
+    "laboratory/bench/benchmark.py": "tests/unit/test_bench_records.py",
+    "laboratory/bench/tuning/compilers.py": TUNER,
+    "laboratory/bench/tuning/tuner": f"{TUNER} tests/cli/test_cli_tune.py",
+    "laboratory/bench/tuning/workload.py": TUNER,
     "boundaries": "tests/unit/test_boundary_cells.py tests/unit/test_boundary_tables.py "
     "tests/unit/test_boundaries_bed.py tests/kernels/test_ghosts.py tests/physics/test_boundaries.py "
     "tests/physics/test_balance.py",
@@ -46,16 +46,16 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "config/water/terrain.py": "tests/unit/test_config_levees.py tests/physics/test_levees.py",
     "config/water/tides.py": "tests/unit/test_tides.py",
     "config/values/units.py": "tests/unit/test_config_units.py",
-    "config/water/zone_series.py": "tests/unit/test_config_zone_rain.py",
+    "config/water/sections.py": "tests/unit/test_config_zone_rain.py",
     "config": "tests/unit/test_config_units.py tests/unit/test_config_expressions.py tests/unit/test_config_case.py",
-    "cyclone.py": "tests/unit/test_cyclone.py",
+    "time_varying/cyclone.py": "tests/unit/test_cyclone.py",
     "decomposition.py": "tests/unit/test_decomposition.py",
     "io/cf.py": "tests/unit/test_io_grid_mapping.py tests/unit/test_io_netcdf.py tests/unit/test_io_levels.py "
     "tests/cli/test_cf.py",
     "io/rasters/cog.py": "tests/cli/test_cli_export.py",
     "io/rasters/grid_mapping.py": "tests/unit/test_io_grid_mapping.py",
     "io/tables/heights.py": "tests/unit/test_io_sounding.py",
-    "io/rasters/geotiff.py": "tests/unit/test_io_dem.py",
+    "io/rasters/dem.py": "tests/unit/test_io_dem.py",
     "io/rasters/lattice.py": "tests/unit/test_io_warp.py tests/unit/test_io_weather.py "
     "tests/unit/test_io_grid_mapping.py",
     "io/vectors/outline.py": "tests/cli/test_cli_export.py",
@@ -107,7 +107,8 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "tests/physics/test_gauges.py",
     "models/shallow_water_adi/": "tests/physics/test_adi_against_oracle.py tests/physics/test_adi_start.py "
     "tests/kernels/test_adi_reference.py tests/physics/test_adi.py",
-    "series.py": "tests/unit/test_stepping_series.py tests/unit/test_io_series.py tests/unit/test_stepping_run.py",
+    "time_varying/series.py": "tests/unit/test_stepping_series.py tests/unit/test_io_series.py "
+    "tests/unit/test_stepping_run.py",
     "solvers/gcr/polynomial.py": "tests/unit/test_gcr.py tests/physics/test_anelastic_pressure.py",
     "solvers/poisson": "tests/unit/test_poisson.py",
     "solvers/poisson/columns": "tests/kernels/test_poisson_columns.py tests/unit/test_poisson_bands.py",
@@ -122,7 +123,7 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "tests/unit/test_stepping_advance.py tests/unit/test_stepping_run.py",
     "terms": "tests/kernels/test_terms.py tests/physics/test_sources.py",
     "terms/record_quantities.py": "tests/physics/test_weather.py tests/unit/test_cyclone.py",
-    "tides.py": "tests/unit/test_tides.py",
+    "time_varying/tides.py": "tests/unit/test_tides.py",
     "tuning": f"{TUNER} tests/unit/test_tuning.py tests/unit/test_tuner_disturbed.py",
     "waves": "tests/unit/test_waves_regular.py tests/unit/test_waves_seas.py tests/unit/test_waves_records.py",
     "waves/linear.py": "tests/unit/test_waves_seas.py",
@@ -148,8 +149,8 @@ SIMULATED = {  # kernels of a GPU: the same, with a part of a test's name
     "solvers/tridiagonal/reduction_cuda.py": ("tests/kernels/test_tridiagonal.py", "simulated_methods"),
 }
 FORMULAS = (
-    "boundaries", "config/values/units.py", "decomposition.py", "io/rasters/geotiff.py", "io/rasters/resample.py",
-    "io/tables/series.py", "kernels", "models", "series.py", "solvers", "stepping", "terms",
+    "boundaries", "config/values/units.py", "decomposition.py", "io/rasters/dem.py", "io/rasters/resample.py",
+    "io/tables/series.py", "kernels", "models", "solvers", "stepping", "terms", "time_varying/series.py",
 )  # fmt: skip
 SIGNS = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*"}
 ORDERS = {ast.Lt: ">=", ast.LtE: "<", ast.Gt: "<=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "=="}

@@ -19,9 +19,9 @@ from eagre.config.values.units import DIMENSIONS
 from eagre.config.values.volumes import VolumeValue
 from eagre.config.values.zones import Zones
 from eagre.config.water.conditions import CONDITIONS, InsidePlace, Place
+from eagre.config.water.sections import ZoneSeries
 from eagre.config.water.tides import SeriesTides
-from eagre.config.water.zone_series import ZoneSeries
-from eagre.config.waves.tables import WAVES
+from eagre.config.wave_tables import WAVES
 from eagre.models.registry import KINDS
 
 FORMS: dict[type[Section], str] = {

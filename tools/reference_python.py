@@ -66,10 +66,10 @@ SECTIONS = (
             ("Atmosphere", "Surface", "Smagorinsky", "Forcing", "Nudging")),
     Section("Vertical profiles", "For `Atmosphere`, `Forcing` and `Nudging`.", "eagre",
             ("ExponentialProfile", "LinearProfile", "TableProfile", "FormulaProfile")),
-    Section("Tropical cyclones", "See :doc:`../how-to/weather`.", "eagre.cyclone", (
+    Section("Tropical cyclones", "See :doc:`../how-to/weather`.", "eagre.time_varying.cyclone", (
         "Track", "cyclone_fields", "holland",
     )),
-    Section("Tides", "See :doc:`../how-to/boundaries`.", "eagre.tides", ("speed", "argument", "heights")),
+    Section("Tides", "See :doc:`../how-to/boundaries`.", "eagre.time_varying.tides", ("speed", "argument", "heights")),
     Section("Wave theories and analysis", "See :doc:`../how-to/waves`.", "eagre.waves"),
     Section("Advection", "See :doc:`../how-to/advection`.", "eagre.advection"),
     Section("Poisson solver", "See :doc:`../how-to/poisson`.", "eagre.solvers.poisson"),
@@ -84,10 +84,10 @@ SECTIONS = (
     Section("OpenFAST files", "See :doc:`../how-to/waves`.", "eagre.io.writers.openfast",
             ("SeaStateGrid", "SeaStateFiles", "write_elevation")),
     Section("Plots and animations", "", "eagre.plots"),
-    Section("Test cases", "", "eagre.cases"),
-    Section("Validation", "", "eagre.validation"),
-    Section("Benchmarks", "", "eagre.bench"),
-    Section("Tables and figures of papers", "See :doc:`reproduce`.", "eagre.reproduce"),
+    Section("Test cases", "", "eagre.laboratory.cases"),
+    Section("Validation", "", "eagre.laboratory.validation"),
+    Section("Benchmarks", "", "eagre.laboratory.bench"),
+    Section("Tables and figures of papers", "See :doc:`reproduce`.", "eagre.laboratory.reproduce"),
     Section("Resource model", "See :doc:`../how-to/gpu`.", "eagre.tuning"),
     Section("Tuned devices", "See :doc:`../how-to/tuning`.", "eagre.backend.tuned", ("chosen",)),
 )  # fmt: skip

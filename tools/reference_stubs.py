@@ -27,7 +27,8 @@ def stub(package: str) -> str:
             rest.append(f"\ndef {name}{inspect.signature(value)}: ...".replace("'", ""))
         else:
             rest.append(f"{name}: {_type(value)}")
-    imports += [(package, True, name) for name in vars(module).get("_PACKAGES", ())]
+    packages = vars(module).get("_PACKAGES", {})
+    imports += [(home.rpartition(".")[0], True, home.rpartition(".")[2]) for home in packages.values()]
     lines = [f"from {home} import {name} as {name}" for home, _, name in sorted(imports)]
     return "\n".join([HEAD, "", *lines, "", "__all__: list[str]", *rest]) + "\n"
 

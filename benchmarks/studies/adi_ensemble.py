@@ -13,9 +13,9 @@ import numpy as np
 
 from eagre.backend.select import select
 from eagre.backend.timing import times_of
-from eagre.cases.mike21 import DT, DX, STILL_DEPTH, STRICKLER, VARIANTS, hump
 from eagre.errors import EagreError
 from eagre.grid import Grid
+from eagre.laboratory.cases.mike21 import DT, DX, STILL_DEPTH, STRICKLER, VARIANTS, hump
 from eagre.models.shallow_water_adi.ensemble import ShallowWaterADIEnsemble
 
 CLOSE = {"single": 1e-5, "double": 1e-13}  # of the largest surface

@@ -21,7 +21,7 @@ import numpy as np
 
 from eagre import Boundaries, Grid, Series, ShallowWater, ShallowWaterADI, Stage
 from eagre.backend.select import select
-from eagre.bench.machine import threads_limited
+from eagre.laboratory.bench.machine import threads_limited
 
 G = 9.81
 CELLS = (16, 32, 64, 128, 256)
@@ -161,7 +161,7 @@ def fjord() -> None:
 
 def bay() -> None:
     """RMS differences at the demo's gauges on cells of 40 m from the explicit model on 20 m, for several steps."""
-    from eagre.validation.adi_and_explicit import run_bay
+    from eagre.laboratory.validation.shallow_water_adi import run_bay
 
     times = np.arange(0.0, 3601.0, 10.0)
     reference = run_bay(times, 20.0, None, "cpu", "single")

@@ -14,9 +14,9 @@ import numpy as np
 
 from eagre.backend.device import HostCall
 from eagre.backend.timing import copy_bandwidth, times_of
-from eagre.bench.anelastic import _turbulence
-from eagre.cases.atmosphere import taylor_green_cube
 from eagre.grid import Grid
+from eagre.laboratory.bench.anelastic import _turbulence
+from eagre.laboratory.cases.atmosphere import taylor_green_cube
 from eagre.models.anelastic.base.atmosphere import Atmosphere
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.pressure.projection import Projection

@@ -17,9 +17,9 @@ import numpy as np
 
 import eagre
 from eagre.backend.timing import times_of
-from eagre.bench.shallow_water import initial
 from eagre.contract import Recording
 from eagre.io.records.writer import BackgroundWriter
+from eagre.laboratory.bench.shallow_water import initial
 from eagre.stepping.run import Event, run
 
 SETS: dict[str, dict[str, Any]] = {

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eagre.cases import amundsen2014, waves
-from eagre.cases.water import WaterCase
+from eagre.laboratory.cases import amundsen2014, waves
+from eagre.laboratory.cases.water import WaterCase
 
 SCHEMES = ("rk2", "srk2", "euler", "ds1", "ds2")
 WAYS = tuple((scheme, cfl) for scheme in SCHEMES for cfl in (0.25, 0.5))

@@ -12,8 +12,8 @@ import time
 
 import numpy as np
 
-from eagre.cases.atmosphere import taylor_green_cube
-from eagre.validation.anelastic import SPECTRAL
+from eagre.laboratory.cases.atmosphere import taylor_green_cube
+from eagre.laboratory.validation.anelastic import SPECTRAL
 
 PEAK = (8.97, 0.0128575)
 EVERY = 0.1  # s, between two energies

@@ -36,11 +36,11 @@ from tuning_tables import CASES, MODEL, Results
 from eagre.backend.device import Device
 from eagre.backend.select import select
 from eagre.backend.tuned import chosen, shipped_values, use_of
-from eagre.bench.tuning.compilers import Compilers
-from eagre.bench.tuning.schemes import tune_schemes
-from eagre.bench.tuning.tuner import begin_compiling, tune_benchmark
-from eagre.cases import amundsen2014, waves
 from eagre.errors import EagreError
+from eagre.laboratory.bench.tuning.compilers import Compilers
+from eagre.laboratory.bench.tuning.schemes import tune_schemes
+from eagre.laboratory.bench.tuning.tuner import begin_compiling, tune_benchmark
+from eagre.laboratory.cases import amundsen2014, waves
 from eagre.tuning.space import describe
 
 SCHEMES = ("rk2", "euler", "srk2", "ds1", "ds2")

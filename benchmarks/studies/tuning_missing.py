@@ -19,8 +19,8 @@ import tuning_tables
 from tuning_tables import CASES, MODEL, Results
 
 from eagre.backend.device import Device
-from eagre.bench.tuning.compilers import Compilers
-from eagre.bench.tuning.tuner import begin_compiling, tune_benchmark
+from eagre.laboratory.bench.tuning.compilers import Compilers
+from eagre.laboratory.bench.tuning.tuner import begin_compiling, tune_benchmark
 from eagre.tuning.space import describe
 
 Row = tuple[str, Callable[[], Any]]

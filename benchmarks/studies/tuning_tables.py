@@ -23,10 +23,10 @@ from typing import Any
 from eagre.backend.device import Device
 from eagre.backend.select import select
 from eagre.backend.tuned import chosen, use_of
-from eagre.bench.tuning.compilers import Compilers
-from eagre.bench.tuning.tuner import Found, tune_benchmark
-from eagre.bench.tuning.workload import StepsOfBenchmark, first_needed, timer_of
-from eagre.cases import amundsen2014
+from eagre.laboratory.bench.tuning.compilers import Compilers
+from eagre.laboratory.bench.tuning.tuner import Found, tune_benchmark
+from eagre.laboratory.bench.tuning.workload import StepsOfBenchmark, first_needed, timer_of
+from eagre.laboratory.cases import amundsen2014
 from eagre.models.shallow_water.model import ShallowWater
 from eagre.tuning.search import descend
 from eagre.tuning.space import Choice, Space, describe

@@ -15,10 +15,10 @@ import numpy as np
 from anelastic_profile import hill, seconds_of
 
 from eagre.backend.timing import copy_bandwidth
-from eagre.bench.anelastic import _turbulence
+from eagre.laboratory.bench.anelastic import _turbulence
+from eagre.models.anelastic.engine import StepBatches
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.pressure.projection import Projection
-from eagre.models.anelastic.step_batches import StepBatches
 
 TOLERANCE = 1e-7
 WORDS = 10  # of an iteration in two kernels

@@ -19,7 +19,7 @@ from eagre.backend.timing import times_of
 from eagre.models.shallow_water import schedules
 from eagre.models.shallow_water.devices.multi_device import engine_for
 from eagre.terms.collect import terms_of
-from eagre.time_varying import NodeGrid, RecordTimeAxis, TimeVaryingField
+from eagre.time_varying.fields import NodeGrid, RecordTimeAxis, TimeVaryingField
 
 STEPS = {"cpu": 4, "cuda": 40}
 MOST = {"rain": 1e-3, "wind x": 120.0, "wind y": 120.0, "pressure": 1.1e5}

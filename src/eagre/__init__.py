@@ -39,15 +39,15 @@ _HOME = {
     "Grid": "eagre.grid",
     "TimeStatistics": "eagre.stepping.averages",
     "Maps": "eagre.stepping.maps",
-    "Series": "eagre.series",
-    "TimeVaryingField": "eagre.time_varying",
-    "RecordTimeAxis": "eagre.time_varying",
-    "NodeGrid": "eagre.time_varying",
+    "Series": "eagre.time_varying.series",
+    "TimeVaryingField": "eagre.time_varying.fields",
+    "RecordTimeAxis": "eagre.time_varying.fields",
+    "NodeGrid": "eagre.time_varying.fields",
     "Boundaries": "eagre.boundaries",
     "BoundarySegment": "eagre.boundaries",
     "InternalLine": "eagre.boundaries",
     "InternalArea": "eagre.boundaries",
-    **{name: f"eagre.boundaries.{module}" for name, module in CONDITIONS.items()},
+    **{name: f"eagre.boundaries.conditions.{module}" for name, module in CONDITIONS.items()},
     "EagreError": "eagre.errors",
     "InputError": "eagre.errors",
     "DeviceError": "eagre.errors",
@@ -56,20 +56,13 @@ _HOME = {
     "MemoryNeededError": "eagre.errors",
     "load_case": "eagre.models.registry",
 }
-_PACKAGES = (
-    "advection",
-    "bench",
-    "boundaries",
-    "cases",
-    "cyclone",
-    "io",
-    "models",
-    "plots",
-    "solvers",
-    "terms",
-    "tides",
-    "waves",
-)
+_PACKAGES = {
+    path.rpartition(".")[2]: f"eagre.{path}"
+    for path in (
+        *("advection", "boundaries", "io", "laboratory.bench", "laboratory.cases", "models", "plots", "solvers"),
+        *("terms", "time_varying.cyclone", "time_varying.tides", "waves"),
+    )
+}
 
 __all__ = ["__version__", *sorted(_HOME)]  # pyright: ignore[reportUnsupportedDunderAll]
 
@@ -79,7 +72,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
     if name in _PACKAGES:
-        return importlib.import_module(f"eagre.{name}")
+        return importlib.import_module(_PACKAGES[name])
     raise AttributeError(f"module 'eagre' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
 
 

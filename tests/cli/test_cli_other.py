@@ -12,14 +12,14 @@ import pytest
 
 from eagre.backend.select import select
 from eagre.backend.tuned import file_of
-from eagre.bench.transfers import TransferTime
 from eagre.cli.bench import update
 from eagre.cli.support import exits
 from eagre.cli.support.console import duration, quantity, size, whole
 from eagre.cli.support.outputs import records
 from eagre.errors import BlowUpError, DeviceError, InputError, MemoryNeededError
+from eagre.laboratory.bench.transfers import TransferTime
+from eagre.laboratory.validation.comparison.result import Result
 from eagre.models.registry import KINDS, load_case
-from eagre.validation.comparison.result import Result
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
@@ -268,7 +268,7 @@ def test_validate(eagre, monkeypatch, tmp_path, values, code):
             on_result(item)
         return found
 
-    monkeypatch.setattr("eagre.validation.validate", validate)
+    monkeypatch.setattr("eagre.laboratory.validation.validate", validate)
     done = eagre("validate", "shallow-water", "-c", "lake", "-o", tmp_path, "--device", "cpu", "--precision", "double")
     assert done.code == code, done.err
     assert asked == {"kind": "shallow-water", "names": ["lake"], "output_dir": tmp_path} | {
@@ -305,7 +305,7 @@ def test_bench(eagre, monkeypatch, tmp_path):
         gpu = {"fraction_of_copy": None, "precision": "double", "threads": 0, "ms_best": 11.75}
         return iter([RECORD, RECORD | gpu])
 
-    monkeypatch.setattr("eagre.bench.benchmark.measurements", measurements)
+    monkeypatch.setattr("eagre.laboratory.bench.benchmark.measurements", measurements)
     target = tmp_path / "cpu.json"
     done = eagre("bench", "shallow-water", "--device", "cpu", "--size", 512, "--size", 64, "-o", target)
     assert done.code == 0, done.err
@@ -326,7 +326,7 @@ def test_bench_prints_each_row_when_it_is_measured(monkeypatch, capsys):
             yield RECORD | {"variant": f"row{n}"}
             seen.append(capsys.readouterr().out)
 
-    monkeypatch.setattr("eagre.bench.benchmark.measurements", measurements)
+    monkeypatch.setattr("eagre.laboratory.bench.benchmark.measurements", measurements)
     bench("shallow-water", device="cpu")
     assert "row0" in seen[0] and "row1" not in seen[0] and "row1" in seen[1]
     assert "ms/step" in seen[0] and "verified" in seen[0]
@@ -362,7 +362,7 @@ def test_reports_alone(eagre, option, other):
 def test_bench_prints_transfers(monkeypatch, eagre):
     """Rates of what is copied, and what is hidden: 2 + 4 - 5 of 4 s."""
     rows = [TransferTime("steps", 2.0, 0), TransferTime("copies", 4.0, 8 * 10**9), TransferTime("both", 5.0, 8 * 10**9)]
-    monkeypatch.setattr("eagre.bench.transfers.transfer_times", lambda *arguments: rows)
+    monkeypatch.setattr("eagre.laboratory.bench.transfers.transfer_times", lambda *arguments: rows)
     done = eagre("bench", "barotropic", "--transfers", "--device", "cpu", "--precision", "double")
     assert done.code == 0, done.err
     lines = [line.split() for line in done.out.splitlines()]
@@ -424,7 +424,7 @@ def test_number_of_records(start, end, interval, count):
 
 def test_suite_of_bench(eagre, monkeypatch):
     monkeypatch.setattr(
-        "eagre.bench.suite.suite", lambda *given, **options: iter([RECORD | {"case": f"{given} {options}"}])
+        "eagre.laboratory.bench.suite.suite", lambda *given, **options: iter([RECORD | {"case": f"{given} {options}"}])
     )
     done = eagre("bench", "anelastic", "--suite", "--device", "cpu", "--precision", "double", "--size", 64)
     assert done.code == 0 and "262144" in done.out and "case" in done.out, done.err

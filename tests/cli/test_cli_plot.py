@@ -24,8 +24,7 @@ from eagre.plots.data.tables import read_observed
 from eagre.plots.drawing.frames import colour_range
 from eagre.plots.drawing.style import hillshade, nice_time
 from eagre.plots.gauges import misfit
-from eagre.plots.maps import MapPicture
-from eagre.plots.perspective import BRIGHT, CUT, DEEP, PerspectivePicture, bilinear
+from eagre.plots.maps import BRIGHT, CUT, DEEP, MapPicture, PerspectivePicture, bilinear
 from eagre.plots.profiles import ProfilePicture
 
 

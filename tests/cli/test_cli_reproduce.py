@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from eagre.cli.support import exits
-from eagre.reproduce import run
-from eagre.reproduce.registry import SOURCES, Item
-from eagre.reproduce.verdicts import exact
+from eagre.laboratory.reproduce import run
+from eagre.laboratory.reproduce.registry import SOURCES, Item
+from eagre.laboratory.reproduce.verdicts import exact
 
 
 def test_without_arguments_the_papers_are_listed(eagre):

@@ -11,9 +11,9 @@ import pytest
 from case_texts import still_water
 from eagre.backend.select import select
 from eagre.backend.tuned import file_of
-from eagre.bench.tuning import schemes as tuner_schemes
-from eagre.bench.tuning import targets, tuner, workload
 from eagre.errors import EagreError
+from eagre.laboratory.bench.tuning import schemes as tuner_schemes
+from eagre.laboratory.bench.tuning import targets, tuner, workload
 from eagre.layouts import store
 from eagre.tuning import session
 from eagre.tuning.journal import Trial
@@ -207,7 +207,9 @@ def test_timings_count_for_the_source_of_what_was_timed(monkeypatch):
     monkeypatch.undo()
     monkeypatch.setattr(targets, "hash_of", lambda root, folders: (asked.extend(folders), "0")[1])
     targets.timed_source.__wrapped__()
-    assert {"bench", "cases", "tuning"} <= set(asked) and all((SOURCE / one).is_dir() for one in asked)
+    assert {"laboratory/bench", "laboratory/cases", "tuning"} <= set(asked) and all(
+        (SOURCE / one).is_dir() for one in asked
+    )
 
 
 def test_a_scheme_is_timed_in_five_whole_runs_from_the_start(monkeypatch):

@@ -29,8 +29,8 @@ def nothing_measured(monkeypatch):
     def stop(*arguments, **options):
         raise AssertionError("measured before the output was checked")
 
-    monkeypatch.setattr("eagre.bench.benchmark.measurements", stop)
-    monkeypatch.setattr("eagre.validation.validate", stop)
+    monkeypatch.setattr("eagre.laboratory.bench.benchmark.measurements", stop)
+    monkeypatch.setattr("eagre.laboratory.validation.validate", stop)
     monkeypatch.setattr("eagre.cli.tune._searches", stop)
 
 
@@ -75,7 +75,7 @@ def test_the_file_of_measurements_is_checked_first(eagre, nothing_measured, tmp_
 
 def test_measurements_are_kept_in_a_file_that_is_there(eagre, monkeypatch, tmp_path):
     record = {"model": "barotropic", "variant": "a", "precision": "single"}
-    monkeypatch.setattr("eagre.bench.benchmark.measurements", lambda *_: iter([record]))
+    monkeypatch.setattr("eagre.laboratory.bench.benchmark.measurements", lambda *_: iter([record]))
     (tmp_path / "a.json").write_text(json.dumps([{"model": "anelastic"}]))
     done = eagre("bench", "barotropic", "--device", "cpu", "-o", tmp_path / "a.json")
     assert done.code == 0, done.err

@@ -6,9 +6,9 @@ import itertools
 
 import pytest
 
-from eagre.cases import waves
-from eagre.validation.comparison.measures import convergence_study, run_case
-from eagre.validation.comparison.norms import observed_orders
+from eagre.laboratory.cases import waves
+from eagre.laboratory.validation.comparison.measures import convergence_study, run_case
+from eagre.laboratory.validation.comparison.norms import observed_orders
 
 
 @pytest.mark.parametrize("treatment", ["hydrostatic", "kurganov-petrova"])

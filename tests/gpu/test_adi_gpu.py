@@ -9,7 +9,7 @@ import pytest
 
 from adi_runs import lines_along, pool, scattered_walls
 from eagre import Boundaries, InternalArea, InternalLine, Wall
-from eagre.cases import mike21
+from eagre.laboratory.cases import mike21
 from eagre.solvers.tridiagonal import solve
 from kernels.test_tridiagonal import banded, systems
 from physics.test_adi_against_oracle import bay, everything, model_of

@@ -7,12 +7,12 @@ import pytest
 
 from eagre import Smagorinsky, Surface
 from eagre.backend.select import cuda_problem
-from eagre.cases.atmosphere import decaying_turbulence
 from eagre.grid import Grid
+from eagre.laboratory.cases.atmosphere import decaying_turbulence
 from eagre.models.anelastic.base.atmosphere import Atmosphere
 from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 pytestmark = [
     pytest.mark.gpu,

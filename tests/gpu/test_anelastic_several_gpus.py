@@ -7,7 +7,7 @@ import pytest
 
 from anelastic_runs import RUNS, STEPS, assert_close, fields_of
 from eagre.backend.select import cuda_problem
-from eagre.cases.atmosphere import decaying_turbulence, taylor_green_cube
+from eagre.laboratory.cases.atmosphere import decaying_turbulence, taylor_green_cube
 from restarts import assert_repeats_and_restarts, different_arrays
 
 pytestmark = [

@@ -8,8 +8,8 @@ import pytest
 from barotropic_runs import CASES, assert_repeats_and_restarts, assert_same_states, model_on
 from eagre import BarotropicVorticity
 from eagre.backend.select import cuda_problem, select
+from eagre.laboratory.validation import validate
 from eagre.solvers.poisson import PoissonSolver, reference
-from eagre.validation import validate
 
 pytestmark = [
     pytest.mark.gpu,

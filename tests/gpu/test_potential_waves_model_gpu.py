@@ -7,7 +7,7 @@ import pytest
 
 from eagre import BlowUpError, Grid, PotentialWaves, RelaxationZone, TimeStatistics
 from eagre.backend.select import cuda_problem
-from eagre.cases.wave_tanks import TANKS
+from eagre.laboratory.cases.wave_tanks import TANKS
 from eagre.waves import AiryWave, CosineSpreading, Jonswap, Sea
 from restarts import assert_repeats_and_restarts
 

@@ -9,9 +9,9 @@ import pytest
 
 from eagre.backend.select import select
 from eagre.backend.tuned import chosen
-from eagre.bench.shallow_water import basin
-from eagre.bench.tuning.tuner import tune_benchmark
-from eagre.bench.tuning.workload import timer_of
+from eagre.laboratory.bench.shallow_water import basin
+from eagre.laboratory.bench.tuning.tuner import tune_benchmark
+from eagre.laboratory.bench.tuning.workload import timer_of
 
 pytestmark = pytest.mark.gpu
 

@@ -23,8 +23,8 @@ from eagre import (
 )
 from eagre.backend.device import PlainDevice
 from eagre.backend.group import Group
-from eagre.bench.papers import mike21_sweeps
 from eagre.kernels.roots import power_seven_sixths
+from eagre.laboratory.bench.papers import mike21_sweeps
 from eagre.models.shallow_water_adi.sweeps import sweep_cuda_y
 from kernels.recording import RecordingDevice, name_of
 from physics.test_adi_against_oracle import bay, model_of

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 
 from eagre import Smagorinsky, Surface
-from eagre.cases.atmosphere import decaying_turbulence
 from eagre.errors import BlowUpError
 from eagre.grid import Grid
+from eagre.laboratory.cases.atmosphere import decaying_turbulence
 from eagre.models.anelastic.base.atmosphere import Atmosphere
-from eagre.models.anelastic.engine import Engine
+from eagre.models.anelastic.engine import Engine, StepBatches, StepRecord
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.models.anelastic.step_batches import StepBatches, StepRecord
-from eagre.series import Series
 from eagre.stepping.averages import TimeStatistics
+from eagre.time_varying.series import Series
 
 pytestmark = pytest.mark.simulator
 

@@ -8,7 +8,7 @@ import pytest
 from anelastic_runs import RUNS
 from eagre.backend.group import Group
 from eagre.backend.peer_copies import copy_launches
-from eagre.cases.atmosphere import decaying_turbulence
+from eagre.laboratory.cases.atmosphere import decaying_turbulence
 from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.sampling.mean_profiles import MeanProfiles
 from kernels.recording import RecordingDevice, doubles_of, name_of

@@ -66,8 +66,8 @@ def test_simulated_transpose():
 @pytest.mark.simulator
 def test_simulated_memory_accesses():
     from eagre.backend.simulated.device import SimulatedDevice
-    from eagre.bench.papers import memory_access
-    from eagre.reproduce.items.bleichrodt2011 import PATTERNS
+    from eagre.laboratory.bench.papers import memory_access
+    from eagre.laboratory.reproduce.items.bleichrodt2011 import PATTERNS
 
     device = SimulatedDevice()
     accesses = list(memory_access.accesses(device, count=1024, side=40))
@@ -85,7 +85,7 @@ def test_memory_accesses_compile_for_the_gpu():
 
     from eagre.backend.compilation.program import load, source_of
     from eagre.backend.cuda.compiler import ptx
-    from eagre.bench.papers import memory_access as module
+    from eagre.laboratory.bench.papers import memory_access as module
 
     line = types.float32[::1]
     for entry, signature, switches in (

@@ -12,9 +12,9 @@ import eagre
 from eagre.backend.compilation.program import load, source_of
 from eagre.backend.device import PlainDevice
 from eagre.boundaries import Absorbing, Discharge, Inflow, NormalDepth, Outflow, Stage
-from eagre.boundaries.discharge import balanced_velocity, discharge_ghost, slope_behind
+from eagre.boundaries.conditions.discharge import balanced_velocity, discharge_ghost, slope_behind
+from eagre.boundaries.conditions.stage import stage_ghost
 from eagre.boundaries.ghosts import boundary_pass_cuda
-from eagre.boundaries.stage import stage_ghost
 from eagre.kernels.central_upwind import central_upwind
 from eagre.models.shallow_water.kernels import Parameters, hydrostatic_faces
 from eagre.stepping.clock import SeriesTable

@@ -11,8 +11,8 @@ import pytest
 
 from eagre.backend.compilation.program import source_of
 from eagre.backend.select import select
-from eagre.bench.benchmark import subject_of
-from eagre.cases.mike21 import pool
+from eagre.laboratory.bench.benchmark import subject_of
+from eagre.laboratory.cases.mike21 import pool
 from eagre.models.barotropic.update.update_cpu import update_cpu
 from eagre.models.shallow_water.stages.row_streaming_cpu import stage_cpu
 from eagre.models.shallow_water_adi.sweeps.sweep_cpu import sweep_x_cpu, sweep_y_cpu

@@ -9,8 +9,8 @@ import pytest
 
 import eagre
 from eagre.backend.select import select
-from eagre.bench.machine import threads_limited
-from eagre.cases import dam_breaks
+from eagre.laboratory.bench.machine import threads_limited
+from eagre.laboratory.cases import dam_breaks
 from eagre.models.shallow_water_adi.memory_layout import padded, unpadded
 from eagre.models.shallow_water_adi.model import DEVICE_WORDS, MAX_MARGIN, maps_of
 from eagre.models.shallow_water_adi.sweeps.launch_parameters import plan_of, width

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import brentq
 
 import eagre
-from eagre.cases.channels import subcritical_channel
+from eagre.laboratory.cases.channels import subcritical_channel
 
 GRAVITY = 9.81
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.validation import validate
-from eagre.validation.adi_and_explicit import BESIDE
-from eagre.validation.adi_rotation import ROTATION
+from eagre.laboratory.validation import validate
+from eagre.laboratory.validation.shallow_water_adi import BESIDE, ROTATION
 from physics.test_monai import needs_monai_data
 
 NAMES = ["standing-wave-1d", "standing-wave-2d", "pool", "lake", "tide", "wind-set-up", "bowl", *ROTATION]

@@ -7,7 +7,9 @@ import re
 import numpy as np
 import pytest
 
-from eagre.cases.atmosphere import (
+from eagre.errors import BlowUpError, InputError
+from eagre.grid import Grid
+from eagre.laboratory.cases.atmosphere import (
     PERIOD,
     channel_wave,
     decaying_turbulence,
@@ -16,8 +18,6 @@ from eagre.cases.atmosphere import (
     taylor_green,
     taylor_green_velocity,
 )
-from eagre.errors import BlowUpError, InputError
-from eagre.grid import Grid
 from eagre.models.anelastic.base.atmosphere import Atmosphere
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.stability import longest_explicit_step, max_explicit_number

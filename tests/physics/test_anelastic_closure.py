@@ -9,10 +9,10 @@ import pytest
 
 from eagre import Forcing, Nudging, Smagorinsky, Surface
 from eagre.backend.device import CpuDevice
-from eagre.cases.atmosphere import PERIOD, taylor_green
 from eagre.constants import DRY_AIR_GAS_CONSTANT, DRY_AIR_HEAT_CAPACITY, GRAVITY
 from eagre.errors import BlowUpError
 from eagre.grid import Grid
+from eagre.laboratory.cases.atmosphere import PERIOD, taylor_green
 from eagre.models.anelastic.base.atmosphere import Atmosphere
 from eagre.models.anelastic.base.metric import Metric
 from eagre.models.anelastic.base.vertical_profiles import TableProfile

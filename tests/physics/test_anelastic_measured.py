@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.cases.atmosphere import decaying_turbulence
 from eagre.errors import InputError
+from eagre.laboratory.cases.atmosphere import decaying_turbulence
 from eagre.models.anelastic.base.atmosphere import Atmosphere
 from eagre.models.anelastic.sampling.spectra import one_sided
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre.cases.atmosphere import LongWave
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.laboratory.cases.atmosphere import LongWave
 from eagre.models.anelastic.base.atmosphere import Atmosphere
 from eagre.models.anelastic.model import AnelasticFlow
 

@@ -9,14 +9,14 @@ import pytest
 
 from eagre import Forcing, Nudging, Smagorinsky, Surface
 from eagre.backend.device import CpuDevice
-from eagre.cases.atmosphere import convective_boundary_layer
 from eagre.errors import InputError, MemoryNeededError
 from eagre.grid import Grid
+from eagre.laboratory.cases.atmosphere import convective_boundary_layer
 from eagre.models.anelastic.base.atmosphere import Atmosphere
 from eagre.models.anelastic.base.vertical_profiles import TableProfile
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.sampling.diagnostics import mass_weights
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 ON = {"device": "cpu", "precision": "double"}
 

@@ -9,8 +9,8 @@ import pytest
 
 from eagre import BarotropicVorticity, Grid, Layers
 from eagre.backend.select import select
+from eagre.laboratory.validation.comparison.norms import observed_orders
 from eagre.models.barotropic.kernels import drifted
-from eagre.validation.comparison.norms import observed_orders
 from oracle.barotropic import COEFFICIENTS, JACOBIANS, centre, laplacian
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from eagre import BarotropicVorticity, Grid
 from eagre.backend.select import select
-from eagre.bench.machine import threads_limited
-from eagre.validation.comparison.norms import observed_orders
+from eagre.laboratory.bench.machine import threads_limited
+from eagre.laboratory.validation.comparison.norms import observed_orders
 from oracle.barotropic import double_gyre
 
 BETA, VISCOSITY, FRICTION = 3.0, 0.02, 0.3

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from eagre import BarotropicVorticity, DoubleGyre, Grid, InputError, Layers
+from eagre.laboratory.validation import validate
 from eagre.models.barotropic.sampling.diagnostics import energy_spectrum
 from eagre.models.barotropic.sampling.scales import layer_note, munk_width, numbers_note
-from eagre.validation import validate
 
 SLOW = ("precisions", "benchmark-start", "eddies", "coarse-ten-years", "figure-3.3")
 QUICK = (

@@ -10,7 +10,7 @@ from eagre import BarotropicVorticity, Grid, NodeGrid, RecordTimeAxis, TimeVaryi
 from eagre.errors import InputError
 from eagre.models.barotropic.adams_bashforth import WEIGHTS
 from eagre.models.barotropic.forcing.wind import moving_curl, stress_of_wind, varying_curl
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 STEP = 0.01
 GRID = Grid.from_points(17, 14, np.pi, np.pi)

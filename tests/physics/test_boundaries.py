@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.cases.waves import travelling_wave
-from eagre.validation.comparison.measures import run_case
+from eagre.laboratory.cases.waves import travelling_wave
+from eagre.laboratory.validation.comparison.measures import run_case
 
 SPEED = math.sqrt(9.81)  # of a long wave on 1 m of water
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre.cases import basins
-from eagre.validation.comparison.measures import run_case
+from eagre.laboratory.cases import basins
+from eagre.laboratory.validation.comparison.measures import run_case
 
 MASS = {"single": 2e-5, "double": 1e-13}
 

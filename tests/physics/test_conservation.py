@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.cases import amundsen2014
+from eagre.laboratory.cases import amundsen2014
 
 MASS = {"single": 2e-5, "double": 1e-13}
 TREATMENTS = [("hydrostatic", 1e-4), ("kurganov-petrova", 1e-2)]

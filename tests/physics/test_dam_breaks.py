@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre.cases import dam_breaks
-from eagre.validation.comparison.measures import run_case
+from eagre.laboratory.cases import dam_breaks
+from eagre.laboratory.validation.comparison.measures import run_case
 
 KP = {"wet_dry": "kurganov-petrova", "desingularisation_depth": 0.01}
 

@@ -8,7 +8,7 @@ import pytest
 import eagre
 from eagre.backend.device import PlainDevice
 from eagre.boundaries.internal import InternalLine
-from eagre.cases.amundsen2014 import circular_dam_big
+from eagre.laboratory.cases.amundsen2014 import circular_dam_big
 from eagre.models.shallow_water import active_tiles
 from eagre.models.shallow_water.stages import row_streaming_cpu, row_streaming_tiles
 from explicit_runs import basin

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.cases import channels
-from eagre.cases.channels import normal_depth
-from eagre.validation.comparison.measures import run_case
+from eagre.laboratory.cases import channels
+from eagre.laboratory.cases.channels import normal_depth
+from eagre.laboratory.validation.comparison.measures import run_case
 
 AROUND = eagre.Boundaries(eagre.Periodic(), eagre.Periodic(), eagre.Periodic(), eagre.Periodic())
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre.cases import lakes
-from eagre.validation.comparison.measures import water_of
+from eagre.laboratory.cases import lakes
+from eagre.laboratory.validation.comparison.measures import water_of
 
 LIMIT = {"single": 5e-6, "double": 1e-13}
 LAKES = {"bump": lakes.lake_over_bump, "island": lakes.lake_with_island, "rough": lakes.rough_shores}

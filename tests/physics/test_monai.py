@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from eagre.cases import monai
 from eagre.errors import InputError
-from eagre.validation.comparison.gauges import surface_at
-from eagre.validation.comparison.norms import root_mean_square
+from eagre.laboratory.cases import monai
+from eagre.laboratory.validation.comparison.gauges import surface_at
+from eagre.laboratory.validation.comparison.norms import root_mean_square
 
 
 def needs_monai_data():

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from eagre.advection import Mpdata as AnyMpdata
-from eagre.advection.divergence import with_divergence_term
-from eagre.advection.plan import NOWHERE, Advector, Options, StagedPlan
-from eagre.advection.staged import X
+from eagre.advection.mpdata import with_divergence_term
+from eagre.advection.plan import NOWHERE, Advector, Options, StagedPlan, X
 from eagre.backend.select import select
 from eagre.models.anelastic.stability import max_stable_courant
 from mpdata_runs import faces, rough, solenoidal

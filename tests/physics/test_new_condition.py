@@ -15,7 +15,7 @@ from eagre.boundaries.base import Key
 from eagre.config.problems import Problems
 from eagre.config.section import check
 from eagre.config.water import conditions
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 DEPTH, SPEED = 2.0, 0.01  # m, m/s: slow enough for the surface to stay level
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.boundaries.normal_depth import normal_ghost
+from eagre.boundaries.conditions.normal_depth import normal_ghost
 from eagre.errors import InputError
 from eagre.models.shallow_water.kernels import Parameters
 

@@ -7,7 +7,7 @@ import pytest
 
 from eagre import BlowUpError, Grid, InputError, PotentialWaves, RelaxationZone, Series, SpongeLayer, Wavemaker
 from eagre.backend.select import select
-from eagre.bench.machine import threads_limited
+from eagre.laboratory.bench.machine import threads_limited
 from eagre.models.potential_waves.boundaries.wavemaker import stroke_of_height
 from eagre.models.potential_waves.laplace.stencils import Vertical
 from eagre.models.potential_waves.stability import LIMIT, courant_step, highest_frequency

@@ -7,7 +7,7 @@ import pytest
 
 import eagre
 from eagre.backend.select import select
-from eagre.bench.machine import threads_limited
+from eagre.laboratory.bench.machine import threads_limited
 from eagre.stepping.clock import STEPS_LEFT
 
 

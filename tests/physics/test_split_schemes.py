@@ -9,12 +9,12 @@ import pytest
 
 import eagre
 from eagre.backend.device import PlainDevice
-from eagre.cases import amundsen2014, lakes, waves
 from eagre.errors import InputError
+from eagre.laboratory.cases import amundsen2014, lakes, waves
+from eagre.laboratory.validation.comparison.measures import convergence_study, run_case
+from eagre.laboratory.validation.comparison.norms import observed_orders
 from eagre.models.shallow_water.stages import reference
 from eagre.stepping import clock as ck
-from eagre.validation.comparison.measures import convergence_study, run_case
-from eagre.validation.comparison.norms import observed_orders
 from oracle.shallow_water_sweeps import SweepsOracle
 from physics.test_balance import coast
 from physics.test_inside import made, rough

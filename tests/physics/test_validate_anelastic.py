@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from eagre.validation import validate
-from eagre.validation.registry import validations
+from eagre.laboratory.validation import validate
+from eagre.laboratory.validation.registry import validations
 
 
 @pytest.mark.slow

@@ -7,12 +7,11 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from eagre.cases.ow3d_reference import BAR, WHALIN, read_table
-from eagre.validation import validate
-from eagre.validation.comparison.pictures import draw_harmonics
-from eagre.validation.potential_waves_beds import bar_checks, bar_depth, draw_bar, harmonics
-from eagre.validation.potential_waves_regular import CurvedBed
-from eagre.validation.registry import validations
+from eagre.laboratory.cases.ow3d_reference import BAR, WHALIN, read_table
+from eagre.laboratory.validation import validate
+from eagre.laboratory.validation.comparison.pictures import draw_harmonics
+from eagre.laboratory.validation.potential_waves import CurvedBed, bar_checks, bar_depth, draw_bar, harmonics
+from eagre.laboratory.validation.registry import validations
 
 SHORT = ("steady-wave-numbers", "dispersion", "linear-standing-waves", "nonlinear-standing-wave", "manufactured")
 
@@ -64,7 +63,7 @@ def test_reference_tables_are_package_data():
     assert bar[[0, -1], 0] == pytest.approx([40.4, 50.5]) and bar[0, 1] == 9.529168e-03
     assert read_table("nowhere") is None
     for name in (WHALIN, BAR):
-        text = (files("eagre.cases.ow3d_reference") / f"{name}.csv").read_text()
+        text = (files("eagre.laboratory.cases.ow3d_reference") / f"{name}.csv").read_text()
         assert "OceanWave3D-Fortran90" in text.splitlines()[0] and "not measurements" in text.splitlines()[0]
 
 
@@ -106,7 +105,7 @@ def test_the_reference_is_drawn_where_it_is_known(tmp_path):
 
 def test_each_row_of_the_manufactured_flow_has_a_name_of_its_own(monkeypatch):
     monkeypatch.setattr(
-        "eagre.validation.potential_waves_regular.curved_bed_errors", lambda n, *rest: (n**-8.0, n**-8.0)
+        "eagre.laboratory.validation.potential_waves.curved_bed_errors", lambda n, *rest: (n**-8.0, n**-8.0)
     )
     results = validate("potential-waves", ["manufactured"], device="cpu", precision="double")
     names = [result.quantity for result in results]

@@ -7,8 +7,8 @@ import pytest
 
 from eagre.backend.device import PlainDevice
 from eagre.backend.select import select
-from eagre.cases.wave_tanks import whalin_depth
 from eagre.errors import ConvergenceError, InputError
+from eagre.laboratory.cases.wave_tanks import whalin_depth
 from eagre.models.potential_waves.boundaries.relaxation_zones import RelaxationZone
 from eagre.models.potential_waves.laplace import iteration
 from eagre.models.potential_waves.laplace.conjugate_residuals import ALPHA, SQUARES, ConjugateResiduals

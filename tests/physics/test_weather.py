@@ -9,8 +9,8 @@ import pytest
 
 import eagre
 from eagre.models.shallow_water_adi.memory_layout import MAX_MARGIN
-from eagre.series import Series
 from eagre.terms.collect import terms_of
+from eagre.time_varying.series import Series
 from weather_fields import at_cells, field
 
 GRID = eagre.Grid(7, 5, 40.0, 50.0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from eagre.bench.kernels import kernel_times
 from eagre.errors import InputError
+from eagre.laboratory.bench.kernels import kernel_times
 
 
 @pytest.mark.parametrize(("kind", "size"), [("potential-waves", 17), ("shallow-water", 32)])
@@ -27,7 +27,7 @@ def test_calls_are_counted():
 def test_a_watched_device_changes_no_bits():
     from eagre.backend.launch_timing import profiling_device
     from eagre.backend.select import select
-    from eagre.cases.wave_tanks import TANKS
+    from eagre.laboratory.cases.wave_tanks import TANKS
 
     found = []
     for device in (select("cpu"), profiling_device(select("cpu"))):

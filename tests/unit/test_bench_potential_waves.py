@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from eagre.backend.select import select
-from eagre.bench import bench
-from eagre.bench.benchmark import SUBJECTS, subject_of
-from eagre.bench.potential_waves import Tanks
-from eagre.cases.wave_tanks import TANKS, berkhoff_depth, whalin_depth
 from eagre.errors import EagreError, InputError
+from eagre.laboratory.bench import bench
+from eagre.laboratory.bench.benchmark import SUBJECTS, subject_of
+from eagre.laboratory.bench.potential_waves import Tanks
+from eagre.laboratory.cases.wave_tanks import TANKS, berkhoff_depth, whalin_depth
 
 
 def test_every_tank_is_compared_and_timed():
@@ -74,7 +74,7 @@ def test_no_model_is_compared_with_itself(kind, maker, precision, other, monkeyp
         made.append((options.get("precision") or arguments[1], options.get("kernels")))
         return Constant(1.0 + (error if len(made) % 2 == 1 else 0.0))
 
-    monkeypatch.setattr(f"eagre.bench.{kind}.{maker}", make)
+    monkeypatch.setattr(f"eagre.laboratory.bench.{kind}.{maker}", make)
     subject = subject_of(kind)
     reference = ("double", "reference") if kind == "barotropic" else (other, None)
     limit = subject.largest_difference[precision if kind == "barotropic" else "single"]

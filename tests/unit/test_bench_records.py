@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 
 from eagre.backend.select import select
-from eagre.bench import bench, benchmark
-from eagre.bench.barotropic import DoubleGyre
-from eagre.bench.benchmark import KEYS, merged, subject_of
-from eagre.bench.shallow_water import WetBasin, basin, initial
-from eagre.bench.shallow_water_adi import Pool
-from eagre.bench.subject import paper_ms
-from eagre.cases.bleichrodt2011 import double_gyre
-from eagre.cases.mike21 import pool
 from eagre.errors import EagreError, InputError
+from eagre.laboratory.bench import bench, benchmark
+from eagre.laboratory.bench.barotropic import DoubleGyre
+from eagre.laboratory.bench.benchmark import KEYS, merged, subject_of
+from eagre.laboratory.bench.shallow_water import WetBasin, basin, initial
+from eagre.laboratory.bench.shallow_water_adi import Pool
+from eagre.laboratory.bench.subject import paper_ms
+from eagre.laboratory.cases.bleichrodt2011 import double_gyre
+from eagre.laboratory.cases.mike21 import pool
 from memory import resident_words
 
 
@@ -51,7 +51,7 @@ def test_speed_is_held_against_a_copy_where_a_grid_leaves_the_cache(monkeypatch)
     """Bytes a second of a step over those of the copy; a cache that holds all words of the grid says nothing."""
     touched = WetBasin.resident * 8 * 48 * 48
     for cache, counts in ((touched, True), (1.01 * touched, False)):
-        monkeypatch.setattr("eagre.bench.benchmark.cache_bytes", lambda device, cache=cache: cache)
+        monkeypatch.setattr("eagre.laboratory.bench.benchmark.cache_bytes", lambda device, cache=cache: cache)
         options = {"variants": ("rk2",), "repeats": 1, "seconds": 1e-4, "commit": "abc", "compare": False}
         for record in bench("shallow-water", "cpu", "double", [48], **options):
             moved = 17 * 8 * 48 * 48 / (1e-3 * record["ms_per_step"])
@@ -125,7 +125,7 @@ def test_double_precision_on_a_cpu_is_compared_with_reference_kernels(monkeypatc
         made.append((precision, options))
         return double_gyre(points, device, precision, variant if options else "bleichrodt2011", **options)
 
-    monkeypatch.setattr("eagre.bench.barotropic.double_gyre", other)
+    monkeypatch.setattr("eagre.laboratory.bench.barotropic.double_gyre", other)
     with pytest.raises(EagreError, match="differs from its reference by"):
         gyre.compared((65, 65), cpu, "double", "default")
     assert made[1] == ("double", {"kernels": "reference"})

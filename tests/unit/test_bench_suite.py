@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from eagre.backend.select import select
-from eagre.bench import suite as suites
-from eagre.bench import suite_parts as parts
-from eagre.bench.benchmark import KEYS
 from eagre.errors import EagreError, InputError
+from eagre.laboratory.bench import suite as suites
+from eagre.laboratory.bench import suite_parts as parts
+from eagre.laboratory.bench.benchmark import KEYS
 
 QUICK = {"repeats": 1, "seconds": 1e-4, "commit": "abc"}
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from eagre.backend.select import select
-from eagre.bench import transfers
-from eagre.bench.transfers import TransferTime, hidden_fraction, transfer_times
 from eagre.errors import InputError
+from eagre.laboratory.bench import transfers
+from eagre.laboratory.bench.transfers import TransferTime, hidden_fraction, transfer_times
 
 
 def test_steps_and_copies_on_a_cpu():

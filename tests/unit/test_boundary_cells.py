@@ -14,7 +14,7 @@ from eagre.backend.device import PlainDevice
 from eagre.boundaries import Absorbing, Discharge, Inflow, NormalDepth, Outflow, Stage
 from eagre.errors import InputError
 from eagre.models.shallow_water.kernels import Parameters
-from eagre.series import Series
+from eagre.time_varying.series import Series
 from oracle.boundaries import End, Water
 
 P = Parameters(0.65, 1.0 / 2.6, 1e-4, 1e-16, 1e-7, 9.81, 1.0, 1.0, 0.0, 0.0)

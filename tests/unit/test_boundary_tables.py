@@ -28,8 +28,8 @@ from eagre.boundaries.internal import placed_inside
 from eagre.boundaries.open_sides import OpenSides
 from eagre.boundaries.subdomain import clip_segments, global_face_numbers, join_sums, slab_sums
 from eagre.errors import InputError
-from eagre.series import Series
 from eagre.terms.collect import Terms
+from eagre.time_varying.series import Series
 from oracle.boundaries import Water
 
 GRID = eagre.Grid(6, 5, 1.0, 1.5, x0=10.0, y0=-3.0)

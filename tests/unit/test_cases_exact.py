@@ -7,15 +7,17 @@ import math
 import numpy as np
 import pytest
 
-from eagre.cases.atmosphere import LongWave
-from eagre.cases.basins import (
+from eagre.constants import GRAVITY
+from eagre.errors import InputError
+from eagre.laboratory.cases.atmosphere import LongWave
+from eagre.laboratory.cases.basins import (
     bowl,
     planar_frequency,
     radial_frequency,
     thacker_planar,
     thacker_radial,
 )
-from eagre.cases.channels import (
+from eagre.laboratory.cases.channels import (
     critical_depth,
     jump_channel,
     normal_depth,
@@ -23,10 +25,8 @@ from eagre.cases.channels import (
     supercritical_channel,
     transcritical_channel,
 )
-from eagre.cases.dam_breaks import ritter, stoker, stoker_states
-from eagre.cases.waves import simple_wave, standing_wave, vortex
-from eagre.constants import GRAVITY
-from eagre.errors import InputError
+from eagre.laboratory.cases.dam_breaks import ritter, stoker, stoker_states
+from eagre.laboratory.cases.waves import simple_wave, standing_wave, vortex
 
 
 def residuals(flow, bed, x, y, t, step):

@@ -5,9 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre.cases import Water, amundsen2014, basins, cell_centres, cell_means, channels, dam_breaks, lakes, monai, waves
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.laboratory.cases import (
+    Water,
+    amundsen2014,
+    basins,
+    cell_centres,
+    cell_means,
+    channels,
+    dam_breaks,
+    lakes,
+    monai,
+    waves,
+)
 
 CASES = {
     "lake-bump": lakes.lake_over_bump,

@@ -9,8 +9,8 @@ import pytest
 import xarray as xr
 
 from eagre import BarotropicVorticity, Layers
-from eagre.bench.benchmark import KEYS, bench
 from eagre.config.problems import ConfigError
+from eagre.laboratory.bench.benchmark import KEYS, bench
 from eagre.models.barotropic.config import BarotropicCase
 
 HEAD = 'model = "barotropic"\nrun = {end_time = 1.0, device = "cpu", precision = "double"}\n'

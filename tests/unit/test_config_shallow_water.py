@@ -12,7 +12,7 @@ import eagre
 from eagre import boundaries
 from eagre.config.problems import ConfigError
 from eagre.models.shallow_water.config import ShallowWaterCase
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 HEAD = 'model = "shallow-water"\n[run]\nend_time = 10\n'
 GRID = "[grid]\nnx = 4\nny = 3\ndx = 2.0\ndy = 1.0\nx0 = 10.0\n"

@@ -12,7 +12,7 @@ import pytest
 from eagre import waves
 from eagre.config.problems import Problems, spell_key
 from eagre.config.section import Section, check
-from eagre.config.waves.tables import WAVES, Wave
+from eagre.config.wave_tables import WAVES, Wave
 from eagre.errors import InputError
 
 FOLDER = Path(__file__).parent

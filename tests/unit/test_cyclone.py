@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import eagre
 from case_texts import flat_sea
 from eagre.config.problems import ConfigError
-from eagre.cyclone import STEPS_A_RADIUS, Track, cyclone_fields, holland
 from eagre.models.shallow_water.config import ShallowWaterCase
 from eagre.models.shallow_water_adi.config import ShallowWaterADICase
+from eagre.time_varying.cyclone import STEPS_A_RADIUS, Track, cyclone_fields, holland
 
 STILL = {"latitude": 20.0, "central_pressure": 95e3, "max_wind": 45.0, "radius": 40e3, "u": 0.0, "v": 0.0}
 

@@ -7,12 +7,12 @@ import pytest
 
 import eagre
 from eagre.backend.select import select, select_devices
-from eagre.bench import benchmark
-from eagre.bench.kernels import kernel_times
-from eagre.bench.suite import suite
 from eagre.errors import InputError
+from eagre.laboratory.bench import benchmark
+from eagre.laboratory.bench.kernels import kernel_times
+from eagre.laboratory.bench.suite import suite
+from eagre.laboratory.validation import validate
 from eagre.solvers.multigrid import Multigrid
-from eagre.validation import validate
 
 CELLS, POINTS = eagre.Grid(12, 10, 100.0, 100.0), eagre.Grid.from_points(12, 10, 3.0, 2.0)
 CASE = (

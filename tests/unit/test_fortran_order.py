@@ -8,8 +8,8 @@ import pytest
 from eagre.advection import Mpdata, mpdata
 from eagre.advection.ghosts import Open
 from eagre.errors import InputError
+from eagre.laboratory.validation.comparison.compare import difference
 from eagre.solvers.gcr import gcr
-from eagre.validation.comparison.compare import difference
 
 RNG = np.random.default_rng(4)
 SHAPE = (14, 10, 8)

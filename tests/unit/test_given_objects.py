@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.models.dataset import run_to_dataset
+from eagre.models.base import run_to_dataset
 from eagre.solvers.gcr import gcr
 from eagre.solvers.multigrid import Multigrid
 from eagre.waves import Sea

@@ -11,7 +11,7 @@ from eagre.errors import InputError
 from eagre.fields import Variable
 from eagre.grid import Grid, Levels
 from eagre.io import FieldWriter
-from eagre.models.dataset import run_to_dataset
+from eagre.models.base import run_to_dataset
 
 VARIABLES = {
     one.name: one

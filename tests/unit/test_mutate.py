@@ -44,7 +44,9 @@ def test_mutants_are_formulas_and_no_words(small):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["boundaries/stage.py", "stepping/clock.py", "models/shallow_water_adi/kernels.py"])
+@pytest.mark.parametrize(
+    "name", ["boundaries/conditions/stage.py", "stepping/clock.py", "models/shallow_water_adi/kernels.py"]
+)
 def test_every_mutant_is_a_program(name):
     file = ROOT / "src" / "eagre" / name
     text, found = file.read_text(encoding="utf-8"), mutate.mutants_of(file)
@@ -87,4 +89,4 @@ def test_kernels_of_a_gpu_are_simulated():
     package = ROOT / "src" / "eagre"
     tests = mutate.tests_of(package / "models" / "shallow_water_adi" / "sweeps" / "sweep_cuda_x.py", package)
     assert tests == ("tests/kernels/test_adi_kernels.py", "-k", "simulated_sweeps", "-m", "simulator and not slow")
-    assert "not slow and not gpu and not simulator" in mutate.tests_of(package / "series.py", package)
+    assert "not slow and not gpu and not simulator" in mutate.tests_of(package / "time_varying" / "series.py", package)

@@ -8,10 +8,10 @@ import pytest
 import eagre
 from eagre.boundaries import Absorbing, NormalDepth, Stage
 from eagre.checks import checked_field
-from eagre.cyclone import Track
 from eagre.plausible import QUANTITIES, check_plausible
 from eagre.terms import AtmosphericPressure, Coriolis, Rain, WindStress, ZoneRain
-from eagre.time_varying import NodeGrid, RecordTimeAxis, TimeVaryingField
+from eagre.time_varying.cyclone import Track
+from eagre.time_varying.fields import NodeGrid, RecordTimeAxis, TimeVaryingField
 
 GRID = eagre.Grid(4, 3, 10.0, 10.0)
 EXTREMES = {  # observed extremes and laboratory values

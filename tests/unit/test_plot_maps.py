@@ -10,8 +10,7 @@ from eagre.plots import FieldFile, open_results
 from eagre.plots.drawing.frames import colour_range
 from eagre.plots.drawing.labels import time_span, time_unit
 from eagre.plots.drawing.style import colormap_for
-from eagre.plots.maps import MapPicture
-from eagre.plots.perspective import PerspectivePicture
+from eagre.plots.maps import MapPicture, PerspectivePicture
 from eagre.plots.profiles import ProfilePicture
 
 NY, NX = 8, 10

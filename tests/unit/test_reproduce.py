@@ -1,4 +1,4 @@
-"""`eagre.reproduce`: numbers of the papers, kinds of comparison, items, report and stored results."""
+"""`eagre.laboratory.reproduce`: numbers of the papers, kinds of comparison, items, report and stored results."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from importlib.resources import files
 import pytest
 
 from eagre.errors import ConvergenceError, DeviceError, InputError
-from eagre.papers import NAMES, Number, paper
-from eagre.reproduce import reproduce, run, tables
-from eagre.reproduce.items import mike21
-from eagre.reproduce.registry import SOURCES, Item, Run, items_of, source_named
-from eagre.reproduce.verdicts import NotRun, compared, exact, explained, holds, misprint, not_run
+from eagre.laboratory.papers import NAMES, Number, paper
+from eagre.laboratory.reproduce import reproduce, run, tables
+from eagre.laboratory.reproduce.items import mike21
+from eagre.laboratory.reproduce.registry import SOURCES, Item, Run, items_of, source_named
+from eagre.laboratory.reproduce.verdicts import NotRun, compared, exact, explained, holds, misprint, not_run
 
 TIME = Number("table-1", "33", "CPU", "0.2056", "ms per step")
 COUNT = Number("table-1", "blocks", "count", "132")
@@ -43,8 +43,8 @@ def test_every_item_with_numbers_is_known_and_every_number_is_unique(name, count
 
 
 def test_the_files_of_numbers_are_part_of_the_package(root):
-    assert {f"{name}.csv" for name in NAMES} <= {one.name for one in files("eagre.papers").iterdir()}
-    assert files("eagre.reproduce").joinpath("data/stored.csv").is_file()
+    assert {f"{name}.csv" for name in NAMES} <= {one.name for one in files("eagre.laboratory.papers").iterdir()}
+    assert files("eagre.laboratory.reproduce").joinpath("data/stored.csv").is_file()
     ignored = (root / ".gitignore").read_text(encoding="utf-8")  # the wheel leaves out what git ignores
     assert "csv" not in ignored and "data" not in ignored.replace("!tests/**/data", "").replace("share/data", "")
 
@@ -144,7 +144,9 @@ def test_operations_and_steps_are_counted():
 
 
 def test_a_changed_formula_fails(monkeypatch):
-    monkeypatch.setattr("eagre.reproduce.items.rojek2015.tiles", lambda plane, threads: mutated(plane, threads))
+    monkeypatch.setattr(
+        "eagre.laboratory.reproduce.items.rojek2015.tiles", lambda plane, threads: mutated(plane, threads)
+    )
     lines = reproduce("rojek2015", ["table-III"], device="cpu")
     assert {line.column for line in lines if line.failed} == {"transactions per tile", "transactions per block"}
 

@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 
 from eagre.backend.device import PlainDevice
-from eagre.bench.tuning.tuner import Found
+from eagre.laboratory.bench.tuning.tuner import Found
+from eagre.laboratory.papers import paper
+from eagre.laboratory.reproduce import reproduce
+from eagre.laboratory.reproduce.items import amundsen2014, amundsen2014_tuning
+from eagre.laboratory.reproduce.items.amundsen2014_tuning import Flood, Search
+from eagre.laboratory.reproduce.measure import Timing
+from eagre.laboratory.reproduce.registry import Run, items_of
+from eagre.laboratory.validation.shallow_water import FINE
 from eagre.layouts.store import Use
-from eagre.papers import paper
-from eagre.reproduce import reproduce
-from eagre.reproduce.items import amundsen2014, amundsen2014_tuning
-from eagre.reproduce.items.amundsen2014_tuning import Flood, Search
-from eagre.reproduce.measure import Timing
-from eagre.reproduce.registry import Run, items_of
 from eagre.tuning.journal import Trial
 from eagre.tuning.session import Outcome
 from eagre.tuning.spaces import spaces_of
-from eagre.validation.shallow_water import FINE
 
 NAME = "amundsen2014"
 ITEMS = items_of(NAME)
@@ -102,7 +102,7 @@ def test_work_of_the_predicted_part(monkeypatch, run):
             statistics = {"steps": steps, "redone_steps": rejected}
             return type("Model", (), {"advance": lambda s, t: None, "statistics": lambda s: statistics})()
 
-    monkeypatch.setattr("eagre.cases.amundsen2014.circular_dam_dry", lambda n: Dam())
+    monkeypatch.setattr("eagre.laboratory.cases.amundsen2014.circular_dam_dry", lambda n: Dam())
     lines = lines_of(run)
     best = next(line for line in lines if line.column == "r")
     assert (best.computed, best.failed) == (0.97, False)
@@ -166,7 +166,7 @@ def test_flood_finds_the_wet_bed_and_other_bits(monkeypatch, other):
 
         return type("Case", (), {"end_time": 1.0, "model": staticmethod(model)})
 
-    monkeypatch.setattr("eagre.cases.amundsen2014.circular_dam_big", case)
+    monkeypatch.setattr("eagre.laboratory.cases.amundsen2014.circular_dam_big", case)
     flood = amundsen2014_tuning.flood_of(9, PlainDevice(), "single", False)
     assert (flood.n, flood.wet_time, flood.same_bits) == (9, pytest.approx(0.7), not other)
     assert [len(seconds) for seconds in flood.seconds.values()] == [10, 10]
@@ -227,7 +227,7 @@ def test_a_search_is_not_stored(monkeypatch):
 
 def test_gain_in_a_run(monkeypatch):
     """The real model on a tiny grid; every duration with the best values is half of the other."""
-    from eagre.cases import amundsen2014 as cases
+    from eagre.laboratory.cases import amundsen2014 as cases
 
     values = {"cpu.shallow-water.rows": 16}
     outcome = replace(searched().result.outcome, values=values)

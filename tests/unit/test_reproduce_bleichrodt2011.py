@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from eagre.bench.kernels import KernelTime
-from eagre.papers import paper
-from eagre.reproduce import measure
-from eagre.reproduce.items import bleichrodt2011
-from eagre.reproduce.registry import Run
-from eagre.reproduce.verdicts import Line
+from eagre.laboratory.bench.kernels import KernelTime
+from eagre.laboratory.papers import paper
+from eagre.laboratory.reproduce import measure
+from eagre.laboratory.reproduce.items import bleichrodt2011
+from eagre.laboratory.reproduce.registry import Run
+from eagre.laboratory.reproduce.verdicts import Line
 
 
 def run_of(item, **options):
@@ -29,7 +29,7 @@ def sizes(monkeypatch):
                 times = {"ms_per_step": 1.0 / threads, "ms_best": 0.9 / threads}
                 yield {"shape": [size, size], "threads": threads, "error": "psi", **times}
 
-    monkeypatch.setattr("eagre.bench.measurements", measurements)
+    monkeypatch.setattr("eagre.laboratory.bench.measurements", measurements)
     monkeypatch.setattr(measure, "copy_bandwidth", lambda device: 1e10)
     return measured
 
@@ -69,7 +69,7 @@ def test_fractions_of_time(monkeypatch, update, failed):
     quiet = [KernelTime("sine_transform", 2, 100.0 - update, 0.0), KernelTime("update_cpu", 1, update, 0.0)]
     disturbed = [quiet[0]._replace(microseconds=900.0), quiet[1]]
     profiles = iter([disturbed, quiet, quiet, quiet])
-    monkeypatch.setattr("eagre.bench.kernels.kernel_times", lambda *settings: next(profiles))
+    monkeypatch.setattr("eagre.laboratory.bench.kernels.kernel_times", lambda *settings: next(profiles))
     monkeypatch.setattr(bleichrodt2011, "resolution", lambda run: ())
     lines = list(bleichrodt2011.section_3(run_of("section-3")))
     assert [line.failed for line in lines] == [False, failed, failed]
@@ -94,6 +94,6 @@ def test_largest_streamfunction(monkeypatch):
 def test_order_of_memory_accesses(monkeypatch, speed, failed):
     monkeypatch.setattr(Run, "on_gpu", True)
     speeds = dict.fromkeys(bleichrodt2011.PATTERNS, 2e11) | dict.fromkeys(bleichrodt2011.PATTERNS.values(), speed)
-    monkeypatch.setattr("eagre.bench.papers.memory_access.access_bandwidths", lambda device: speeds)
+    monkeypatch.setattr("eagre.laboratory.bench.papers.memory_access.access_bandwidths", lambda device: speeds)
     _, *lines = bleichrodt2011.chapter_1(run_of("chapter-1"))
     assert [line.failed for line in lines] == [failed] * 3 and lines[0].computed == speed / 2e11

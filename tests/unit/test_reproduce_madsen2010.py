@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from eagre.backend.device import PlainDevice
-from eagre.cases.madsen2010 import LENGTH, periodic_waves, wave
 from eagre.errors import EagreError
-from eagre.papers import paper
-from eagre.reproduce import reproduce
-from eagre.reproduce.items import madsen2010, madsen2010_times
-from eagre.reproduce.registry import Run, items_of
+from eagre.laboratory.cases.madsen2010 import LENGTH, periodic_waves, wave
+from eagre.laboratory.papers import paper
+from eagre.laboratory.reproduce import reproduce
+from eagre.laboratory.reproduce.items import madsen2010, madsen2010_times
+from eagre.laboratory.reproduce.registry import Run, items_of
 from eagre.solvers.multigrid.analysis import Smoother
 
 STORED = "needs a GPU; stored, NVIDIA H200"
@@ -79,8 +79,8 @@ def test_iterations_that_grow_with_the_flume_fail(monkeypatch):
 
 def test_a_missing_order_fails(monkeypatch):
     """Third-order errors: a lack of one at order 4 and of three at order 6, as printed or worse."""
-    monkeypatch.setattr("eagre.cases.madsen2010.periodic_waves", lambda n, **options: n)
-    monkeypatch.setattr("eagre.cases.madsen2010.surface_velocity_error", lambda n: n**-3.0)
+    monkeypatch.setattr("eagre.laboratory.cases.madsen2010.periodic_waves", lambda n, **options: n)
+    monkeypatch.setattr("eagre.laboratory.cases.madsen2010.surface_velocity_error", lambda n: n**-3.0)
     assert failed(madsen2010.figure_6_1(run_of("figure-6.1"))) == {"observed order", "order 2", "order 4", "order 6"}
 
 
@@ -101,7 +101,7 @@ def work(value, count=1):
 
 
 def test_kernels_are_verified_before_they_are_timed(monkeypatch):
-    monkeypatch.setattr("eagre.reproduce.measure.times_of", lambda *given, **options: [6.0])
+    monkeypatch.setattr("eagre.laboratory.reproduce.measure.times_of", lambda *given, **options: [6.0])
     found = madsen2010_times.timed_pair(DEVICE, "double", lambda plain: work(2.0, count=1 if plain else 2))
     assert found == {"plain": (6.0, 6.0), "kernel": (3.0, 3.0)}
     with pytest.raises(EagreError, match="differ"):
@@ -136,7 +136,7 @@ def test_times_of_kernels_become_lines(monkeypatch):
     monkeypatch.setattr(madsen2010_times, "timed_pair", lambda *given: {
         "plain": madsen2010_times.Timing(4e-3, 4e-3), "kernel": madsen2010_times.Timing(1e-3, 1e-3),
     })  # fmt: skip
-    monkeypatch.setattr("eagre.reproduce.measure.copy_bandwidth", lambda device: 1e10)
+    monkeypatch.setattr("eagre.laboratory.reproduce.measure.copy_bandwidth", lambda device: 1e10)
     lines = list(madsen2010_times.kernel_table(run_of("table-5.12"), "single", madsen2010_times.HIGH_ORDER))
     found = {(line.row, line.column): line for line in lines}
     assert found["naive", "257x17x6"].quotient == pytest.approx(0.88 / 4.0)
@@ -157,7 +157,7 @@ def test_speed_over_one_core(monkeypatch):
                 ms = 10.0 * size / (threads or 4)
                 yield {"shape": [17, size], "threads": threads, "ms_per_step": ms, "error": ""}
 
-    monkeypatch.setattr("eagre.bench.measurements", measurements)
+    monkeypatch.setattr("eagre.laboratory.bench.measurements", measurements)
     run = run_of("figure-6.16")
     here = list(madsen2010_times.core_times(run))
     assert [line.outcome for line in here] == ["compared", *["not run"] * 4]
@@ -176,7 +176,7 @@ def test_spread_of_block_sizes(monkeypatch):
         trials = [SimpleNamespace(seconds=one) for one in ([2.0, 2.0, 9.0], [], [3.0])]
         yield SimpleNamespace(outcome=SimpleNamespace(trials=trials, best={"registers": 64}))
 
-    monkeypatch.setattr("eagre.bench.tuning.tuner.tune_benchmark", tuned)
+    monkeypatch.setattr("eagre.laboratory.bench.tuning.tuner.tune_benchmark", tuned)
     lines = list(madsen2010_times.block_sizes(run_of("table-5.2"), *madsen2010_times.BLOCKS["table-5.2"][1:]))
     assert [line.printed for line in lines] == ["277.4", "499.2", "510.7"]
     assert [line.computed for line in lines] == [pytest.approx(50.0)] * 3

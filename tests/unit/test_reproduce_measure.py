@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from eagre.backend.device import PlainDevice
-from eagre.papers import Number, paper
-from eagre.reproduce import measure
-from eagre.reproduce.registry import Run
-from eagre.reproduce.verdicts import exact
-from eagre.validation.comparison.result import Result
+from eagre.laboratory.papers import Number, paper
+from eagre.laboratory.reproduce import measure
+from eagre.laboratory.reproduce.registry import Run
+from eagre.laboratory.reproduce.verdicts import exact
+from eagre.laboratory.validation.comparison.result import Result
 
 RUN = Run(paper("bleichrodt2011"), "table-B.1", "cpu", "double")
 
@@ -39,7 +39,9 @@ def test_validations_become_lines(monkeypatch):
         Result("gyre", "double", "order", 1.5, 1.9, at_least=True),
     ]
     requests = []
-    monkeypatch.setattr("eagre.validation.validate", lambda *given, **options: requests.append(given) or results)
+    monkeypatch.setattr(
+        "eagre.laboratory.validation.validate", lambda *given, **options: requests.append(given) or results
+    )
     printed = Number("figure-3.3", "largest psi", "value", "4")
     first, second = measure.validated(RUN, "barotropic", ["gyre"], lambda r: printed if r.quantity == "psi" else None)
     assert requests == [("barotropic", ["gyre"])]
@@ -54,7 +56,7 @@ def test_benchmarks_become_lines(monkeypatch):
     ]
     monkeypatch.setattr(measure, "copy_bandwidth", lambda device: 1e10)
     monkeypatch.setattr(measure, "select", lambda device: PlainDevice())
-    monkeypatch.setattr("eagre.bench.measurements", lambda kind, device, **options: iter(records))
+    monkeypatch.setattr("eagre.laboratory.bench.measurements", lambda kind, device, **options: iter(records))
 
     def number_of(record):
         return next(iter(RUN.numbers(record["shape"][0], "CPU")), None)

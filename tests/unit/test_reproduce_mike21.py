@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from eagre.backend.select import select
-from eagre.bench.kernels import KernelTime
 from eagre.errors import EagreError
-from eagre.papers import paper
-from eagre.reproduce import reproduce
-from eagre.reproduce.items import mike21, mike21_gpu, mike21_times
-from eagre.reproduce.measure import Timing
-from eagre.reproduce.registry import Run, items_of
+from eagre.laboratory.bench.kernels import KernelTime
+from eagre.laboratory.papers import paper
+from eagre.laboratory.reproduce import reproduce
+from eagre.laboratory.reproduce.items import mike21, mike21_times
+from eagre.laboratory.reproduce.measure import Timing
+from eagre.laboratory.reproduce.registry import Run, items_of
 
 
 def run_of(item):
@@ -53,7 +53,7 @@ def test_times_of_steps_are_alternating_and_per_step(monkeypatch):
     cases = [("double", 24), ("double", 48)]
     assert mike21_times.step_times(select("cpu"), cases) == {cases[0]: (2.0, 1.0), cases[1]: (3.0, 1.5)}
     assert counts == [["double 24", "double 48"]]
-    monkeypatch.setattr("eagre.bench.shallow_water_adi.LARGEST_VOLUME_ERROR", {"double": -1.0})
+    monkeypatch.setattr("eagre.laboratory.bench.shallow_water_adi.LARGEST_VOLUME_ERROR", {"double": -1.0})
     with pytest.raises(EagreError, match="volume"):
         mike21_times.step_times(select("cpu"), cases)
 
@@ -117,22 +117,22 @@ def test_a_validation_is_drawn(tmp_path):
 
 
 def test_a_wrong_solver_fails(monkeypatch):
-    (line, *_) = mike21_gpu.solvers(run_of("table-8.23"))
+    (line, *_) = mike21.solvers(run_of("table-8.23"))
     assert not line.failed and 0.0 < line.computed < 1e-14
     monkeypatch.setattr("eagre.solvers.tridiagonal.solve", lambda a, b, c, d, method: d / b)
-    assert next(iter(mike21_gpu.solvers(run_of("table-8.23")))).failed
+    assert next(iter(mike21.solvers(run_of("table-8.23")))).failed
 
 
 def test_rates_and_speedups_run_on_any_device(monkeypatch):
     """Items that need a GPU, on a CPU: the kernels are those of the models."""
-    rates = {line.column: line.computed for line in mike21_gpu.table_7_2(run_of("table-7.2"))}
+    rates = {line.column: line.computed for line in mike21.table_7_2(run_of("table-7.2"))}
     assert rates["ratio"] == pytest.approx(rates["single"] / rates["double"])
     times = {"cuda": 2.0, "cpu": 80.0}
-    monkeypatch.setattr(mike21_gpu, "select", lambda device: "cpu" if device == "cpu" else "cuda")
-    monkeypatch.setattr(mike21_gpu, "step_times", lambda device, cases: dict.fromkeys(cases, timing(times[device])))
-    (line,) = mike21_gpu.speedups(Run(paper("mike21"), "figure-9.9", "auto"))
+    monkeypatch.setattr(mike21, "select", lambda device: "cpu" if device == "cpu" else "cuda")
+    monkeypatch.setattr(mike21, "step_times", lambda device, cases: dict.fromkeys(cases, timing(times[device])))
+    (line,) = mike21.speedups(Run(paper("mike21"), "figure-9.9", "auto"))
     assert (line.printed, line.computed, line.outcome) == ("35", 40.0, "compared")
-    (line,) = mike21_gpu.speedups(Run(paper("mike21"), "figure-9.4", "auto"))
+    (line,) = mike21.speedups(Run(paper("mike21"), "figure-9.4", "auto"))
     assert line.computed == pytest.approx(3008**2 / 2.0 * 160 * 8 / (1000 * 2**20))
 
 
@@ -141,26 +141,26 @@ def timing(seconds):
 
 
 def test_copies_are_compared(monkeypatch):
-    from eagre.bench.transfers import TransferTime
+    from eagre.laboratory.bench.transfers import TransferTime
 
     seconds = {"in, pageable": 0.04, "out, pageable": 0.05, "in, pinned": 0.03, "out, pinned": 0.02}
     copies = [TransferTime(f"all arrays {name}", value, 10**9) for name, value in seconds.items()]
-    monkeypatch.setattr(mike21_gpu, "transfer_times", lambda *given, **options: copies)
-    lines = list(mike21_gpu.table_8_1(run_of("table-8.1")))
+    monkeypatch.setattr(mike21, "transfer_times", lambda *given, **options: copies)
+    lines = list(mike21.table_8_1(run_of("table-8.1")))
     assert {(one.row, one.column): one.computed for one in lines}["pinned", "DtoH"] == pytest.approx(20.0)
     assert (lines[-1].computed, lines[-1].failed) == (pytest.approx(0.4), False)
     copies[3] = copies[3]._replace(seconds=0.06)
-    assert list(mike21_gpu.table_8_1(run_of("table-8.1")))[-1].failed
+    assert list(mike21.table_8_1(run_of("table-8.1")))[-1].failed
 
 
 @pytest.mark.parametrize(("used", "failed"), [(1.0, False), (1.1, True)])
 def test_the_memory_of_a_gpu_is_filled(monkeypatch, used, failed):
     """Seven values per cell without friction: 4 MB hold 267 x 267 cells, and the padding of the arrays."""
-    free = [4e6, 4e6 - used * 7.0 / 8.0 * mike21_gpu.device_bytes(267, 267, 8, 0)]
-    monkeypatch.setattr(mike21_gpu, "FILLED", 4_000_000)
+    free = [4e6, 4e6 - used * 7.0 / 8.0 * mike21.device_bytes(267, 267, 8, 0)]
+    monkeypatch.setattr(mike21, "FILLED", 4_000_000)
     monkeypatch.setattr(type(select("cpu")), "free_memory", lambda device: free.pop(0))
     monkeypatch.setattr(Run, "on_gpu", property(lambda run: True))
-    line = mike21_gpu.filled_memory(run_of("section-8.2.5"))
+    line = mike21.filled_memory(run_of("section-8.2.5"))
     assert line.computed == pytest.approx(used) and line.failed == failed and "267 x 267" in line.note
 
 
@@ -173,12 +173,12 @@ def test_the_versions_for_gpus_run_and_agree(monkeypatch):
             work()
         return {name: timing(2.0) for name in works}
 
-    for module in (mike21_times, mike21_gpu):
+    for module in (mike21_times, mike21):
         monkeypatch.setattr(module, "alternating", once)
         monkeypatch.setattr(module, "TIMED_STEPS", 1)
     seconds = mike21_times.gpu_durations(SimulatedDevice(), 3, run_of("table-8.4"))
     assert seconds == dict.fromkeys(["S1N", "S1N2", "S14", "on the fly", "S24", "Eagre"], 200.0)
-    assert mike21_gpu.transpose_seconds(SimulatedDevice(), 40) == 2.0
+    assert mike21.transpose_seconds(SimulatedDevice(), 40) == 2.0
 
 
 def test_the_fraction_of_building_the_rows(monkeypatch):

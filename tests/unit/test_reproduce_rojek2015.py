@@ -7,11 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from eagre.bench.papers.laplacian_blocks import BlockSpeeds, Speed, blocks, planes_of
-from eagre.papers import paper
-from eagre.reproduce.items import rojek2015
-from eagre.reproduce.items import rojek2015_turbulence as turbulence
-from eagre.reproduce.registry import Run
+from eagre.laboratory.bench.papers.laplacian_blocks import BlockSpeeds, Speed, blocks, planes_of
+from eagre.laboratory.papers import paper
+from eagre.laboratory.reproduce.items import rojek2015
+from eagre.laboratory.reproduce.registry import Run
 
 STORED = "needs a GPU; stored, NVIDIA H200"
 
@@ -38,13 +37,13 @@ def flows(monkeypatch):
 
     def of_factor(factor, split=1.0):
         def snapshots(device, precision, points):
-            assert points == turbulence.REDUCED
+            assert points == rojek2015.REDUCED
             wave = np.sin(np.arange(8) * np.pi / 4) + np.zeros((8, 8, 8))
             scale = {"single": factor}.get(precision, split if isinstance(device, tuple) else 1.0)
-            one = turbulence.Snapshot(scale * (0.88 + 0.7 * wave), scale * wave, 0.1665)
-            return dict.fromkeys(turbulence.COUNTS, one)
+            one = rojek2015.Snapshot(scale * (0.88 + 0.7 * wave), scale * wave, 0.1665)
+            return dict.fromkeys(rojek2015.COUNTS, one)
 
-        monkeypatch.setattr(turbulence, "snapshots", snapshots)
+        monkeypatch.setattr(rojek2015, "snapshots", snapshots)
 
     return of_factor
 
@@ -53,7 +52,7 @@ def test_close_runs_agree(flows, tmp_path):
     flows(1.0 + 2e-6)
     lines = [
         line
-        for item in turbulence.ITEMS
+        for item in rojek2015.TURBULENCE
         for line in item.lines(run_of(item.name))
     ]  # fmt: skip
     assert not any(line.failed for line in lines)
@@ -62,7 +61,7 @@ def test_close_runs_agree(flows, tmp_path):
     assert next(line for line in lines if line.row == "200" and line.column == "L1").computed == pytest.approx(
         2e-6 * 0.88
     )
-    for item in turbulence.ITEMS[:2]:
+    for item in rojek2015.TURBULENCE[:2]:
         item.draw(tmp_path / f"{item.name}.png", run_of(item.name), [])
         assert (tmp_path / f"{item.name}.png").stat().st_size > 10_000
 
@@ -70,13 +69,13 @@ def test_close_runs_agree(flows, tmp_path):
 def test_runs_that_differ_fail(flows):
     """Vorticities that differ by 1e-3, and by 0.3; one field of two devices that differs."""
     flows(1.001)
-    failed = [line.row for line in turbulence.table_xi(run_of("table-XI")) if line.failed]
+    failed = [line.row for line in rojek2015.table_xi(run_of("table-XI")) if line.failed]
     assert failed == ["200", "400"]
     flows(1.3)
-    assert all(line.failed for line in turbulence.figure_13(run_of("figure-13")))
-    assert all(line.failed for line in turbulence.figure_14(run_of("figure-14")))
+    assert all(line.failed for line in rojek2015.figure_13(run_of("figure-13")))
+    assert all(line.failed for line in rojek2015.figure_14(run_of("figure-14")))
     flows(1.0, split=1.0 + 1e-15)
-    assert [line.row for line in turbulence.table_xi(run_of("table-XI")) if line.failed] == ["two devices against one"]
+    assert [line.row for line in rojek2015.table_xi(run_of("table-XI")) if line.failed] == ["two devices against one"]
 
 
 def test_times_of_mpdata(monkeypatch, tmp_path):
@@ -87,7 +86,7 @@ def test_times_of_mpdata(monkeypatch, tmp_path):
         for threads, ms in ((1, 0.52), (2, 0.3)):
             yield {"threads": threads, "shape": [16, 32, 32], "ms_per_step": ms, "error": "mass"}
 
-    monkeypatch.setattr("eagre.bench.suite.suite", suite)
+    monkeypatch.setattr("eagre.laboratory.bench.suite.suite", suite)
     lines = {(line.row, line.column): line for line in rojek2015.table_vii(run_of("table-VII"))}
     rojek2015.draw_vii(tmp_path / "times.png", run_of("table-VII"), list(lines.values()))
     assert (tmp_path / "times.png").stat().st_size > 10_000
@@ -107,7 +106,7 @@ def test_fractions_of_the_roofline_of_gcr(monkeypatch):
         for case in cases:
             yield {"case": case, "threads": 2, "cell_steps_per_s": 1e6, "copy_gb_per_s": 10.0}
 
-    monkeypatch.setattr("eagre.bench.suite.suite", suite)
+    monkeypatch.setattr("eagre.laboratory.bench.suite.suite", suite)
     first, second, speedup = rojek2015.figure_12(run_of("figure-12"))
     assert (first.row, first.printed, first.computed) == ("test 1", "72", pytest.approx(24.43))
     assert second.row == "test 2" and "sphere" in second.note and speedup.note.startswith(STORED)
@@ -118,7 +117,7 @@ def test_fractions_of_the_roofline_of_gcr(monkeypatch):
 )
 def test_hidden_copies(monkeypatch, both, outcome, on_gpu):
     times = [SimpleNamespace(seconds=seconds) for seconds in (2.0, 2.0, both)]
-    monkeypatch.setattr("eagre.bench.transfers.transfer_times", lambda *settings, steps, fields: times)
+    monkeypatch.setattr("eagre.laboratory.bench.transfers.transfer_times", lambda *settings, steps, fields: times)
     monkeypatch.setattr(Run, "on_gpu", on_gpu)
     lines = list(rojek2015.table_ii(run_of("table-II")))
     assert (lines[-1].outcome, lines[-1].computed, lines[-1].failed) == (outcome, both / 4.0, both > 4.0)
@@ -128,7 +127,7 @@ def test_hidden_copies(monkeypatch, both, outcome, on_gpu):
 def test_speeds_of_blocks_on_a_gpu(monkeypatch):
     """1e9 points/s are 7 Gflop/s."""
     speeds = BlockSpeeds(Speed((8, 64, 16), 2e9), Speed((16, 64, 5), 1e9), Speed((2, 64, 8), 1.9e9))
-    monkeypatch.setattr("eagre.bench.papers.laplacian_blocks.block_speeds", lambda device, points: speeds)
+    monkeypatch.setattr("eagre.laboratory.bench.papers.laplacian_blocks.block_speeds", lambda device, points: speeds)
     monkeypatch.setattr(Run, "on_gpu", True)
     best, chosen, rule = rojek2015.block_speeds(run_of("table-IX"), "64")
     assert (best.computed, chosen.computed, rule.computed) == (14.0, 7.0, pytest.approx(95.0))
@@ -148,7 +147,7 @@ def test_simulated_laplacian():
     """Blocks of 3 planes that do not divide the cube; the outermost points keep their values."""
     from eagre.backend.device import Launch
     from eagre.backend.simulated.device import SimulatedDevice
-    from eagre.bench.papers.laplacian_blocks import laplacian
+    from eagre.laboratory.bench.papers.laplacian_blocks import laplacian
 
     device, a = SimulatedDevice(), np.random.default_rng(0).standard_normal((8, 6, 9))
     out = np.zeros_like(a)

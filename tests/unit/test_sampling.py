@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from case_texts import stage_in_the_west
-from eagre import tides
 from eagre.config.problems import ConfigError
 from eagre.errors import InputError
 from eagre.models.potential_waves.config import PotentialWavesCase
 from eagre.models.shallow_water.config import ShallowWaterCase
-from eagre.sampling import rounded_down
-from eagre.series import Series
+from eagre.time_varying import tides
+from eagre.time_varying.sampling import rounded_down
+from eagre.time_varying.series import Series
 
 FLUME = """\
 model = "potential-waves"

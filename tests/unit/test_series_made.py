@@ -12,7 +12,7 @@ import xarray as xr
 
 import eagre
 from eagre.errors import InputError
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 HOURS = ["2026-01-31T23:00:00", "2026-02-01T00:30:00"]
 

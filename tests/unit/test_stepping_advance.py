@@ -9,10 +9,10 @@ import pytest
 
 from eagre.backend.device import HostCall, PlainDevice
 from eagre.errors import BlowUpError, InputError
-from eagre.series import Series
 from eagre.stepping.advance import Failure, advance
 from eagre.stepping.checkpoint import InMemoryCheckpoint
 from eagre.stepping.step_graphs import StepGraphs
+from eagre.time_varying.series import Series
 
 
 class Count:

@@ -8,8 +8,8 @@ import pytest
 
 from eagre.errors import BlowUpError, InputError
 from eagre.grid import Grid
-from eagre.series import Series
 from eagre.stepping.run import Event, run
+from eagre.time_varying.series import Series
 
 
 class Clockwork:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre.series import Series
 from eagre.stepping.clock import evaluate_series, series_table
+from eagre.time_varying.series import Series
 
 TIMES = np.array([0.0, 1.0, 3.0, 4.0])
 TIDE = Series(TIMES, np.array([0.0, 2.0, -2.0, 5.0]), "tide")

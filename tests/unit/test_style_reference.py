@@ -15,8 +15,8 @@ import reference_python
 
 PACKAGES = (
     "eagre.waves", "eagre.advection", "eagre.solvers.poisson", "eagre.solvers.tridiagonal", "eagre.solvers.gcr",
-    "eagre.solvers.multigrid", "eagre.io", "eagre.plots", "eagre.cases", "eagre.validation", "eagre.bench",
-    "eagre.tuning", "eagre.reproduce",
+    "eagre.solvers.multigrid", "eagre.io", "eagre.plots", "eagre.laboratory.cases", "eagre.laboratory.validation",
+    "eagre.laboratory.bench", "eagre.laboratory.reproduce", "eagre.tuning",
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ SOURCES = sorted(
     path for folder in ("src", "tests", "tools", "examples", "benchmarks") for path in (ROOT / folder).rglob("*.py")
 )
 HEAVY = ("cupy", "h5netcdf", "h5py", "matplotlib", "pandas", "pydantic", "rasterio", "rich", "scipy", "typer", "xarray")
-NUMERICS = ("eagre", "eagre.backend", "eagre.boundaries", "eagre.grid", "eagre.kernels", "eagre.series")
+NUMERICS = ("eagre", "eagre.backend", "eagre.boundaries", "eagre.grid", "eagre.kernels", "eagre.time_varying.series")
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre import tides
 from eagre.config.problems import ConfigError
 from eagre.errors import InputError
 from eagre.models.shallow_water.config import ShallowWaterCase
 from eagre.models.shallow_water_adi.config import ShallowWaterADICase
-from eagre.series import Series
+from eagre.time_varying import tides
+from eagre.time_varying.series import Series
 
 SPEEDS = {  # degrees an hour, as the tables of the United States' National Ocean Service have them
     "M2": 28.984104, "S2": 30.0, "N2": 28.43973, "K1": 15.041069, "M4": 57.96821, "O1": 13.943035, "M6": 86.95232,

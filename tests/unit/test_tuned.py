@@ -18,8 +18,8 @@ from eagre.backend.compilation import origin
 from eagre.backend.compilation.origin import cache_bytes, hash_of, origin_of
 from eagre.backend.group import Group
 from eagre.backend.select import select
-from eagre.bench.tuning.tuner import choose_scheme
 from eagre.errors import InputError
+from eagre.laboratory.bench.tuning.tuner import choose_scheme
 from eagre.layouts import store
 from eagre.layouts.gpu_properties import GpuProperties
 from eagre.layouts.store import Entry, Origin, Store, Use
@@ -150,7 +150,7 @@ def test_the_hash_covers_all_kernels(root, monkeypatch):
     assert set(hashed) == {*origin.SHARED, "models/potential_waves"}
     places = {path.relative_to(source).parts[0] for path in cells}
     # The cells of these two measure bandwidth and repeat kernels of papers; no model uses them.
-    assert len(cells) > 100 and places - {*origin.SHARED, "models"} == {"bench", "tuning"}
+    assert len(cells) > 100 and places - {*origin.SHARED, "models"} == {"laboratory", "tuning"}
 
 
 def test_devices_of_one_run_are_all_tuned():

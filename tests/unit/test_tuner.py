@@ -18,14 +18,14 @@ from eagre.backend import layouts, tuned
 from eagre.backend.compilation.origin import origin_of
 from eagre.backend.select import select
 from eagre.backend.tuned import file_of, shipped_values
-from eagre.bench.benchmark import subject_of
-from eagre.bench.tuning import tuner
-from eagre.bench.tuning.compilers import Compilers, Job, shared_out
-from eagre.bench.tuning.targets import content_of, shape_of, sizes_of, target_at
-from eagre.bench.tuning.tuner import begin_compiling, forget, tune_benchmark, tune_case
-from eagre.bench.tuning.workload import StepsOfBenchmark, cells_of, difference, first_needed, job_of
 from eagre.errors import EagreError, InputError, MemoryNeededError
 from eagre.grid import Grid
+from eagre.laboratory.bench.benchmark import subject_of
+from eagre.laboratory.bench.tuning import tuner
+from eagre.laboratory.bench.tuning.compilers import Compilers, Job, shared_out
+from eagre.laboratory.bench.tuning.targets import content_of, shape_of, sizes_of, target_at
+from eagre.laboratory.bench.tuning.tuner import begin_compiling, forget, tune_benchmark, tune_case
+from eagre.laboratory.bench.tuning.workload import StepsOfBenchmark, cells_of, difference, first_needed, job_of
 from eagre.layouts import store
 from eagre.layouts.declared import PARAMETERS
 from eagre.layouts.store import Origin, Use

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from eagre.backend.select import select
-from eagre.bench import machine
-from eagre.bench.tuning import workload
 from eagre.errors import EagreError
 from eagre.grid import Grid
+from eagre.laboratory.bench import machine
+from eagre.laboratory.bench.tuning import workload
 from eagre.tuning.spaces import SPACES
 from kernels.recording import RecordingDevice
 

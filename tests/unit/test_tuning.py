@@ -139,7 +139,7 @@ def test_occupancy_by_each_limit():
     [(64, 8, (8, 64, 2)), (128, 8, (8, 64, 16)), (128, 4, (8, 64, 16)), (192, 8, (2, 64, 8)), (512, 4, (2, 64, 8))],
 )
 def test_marches_of_an_h200(points, word, expected):
-    """Of all blocks and marches these reach 93 to 100 % of the best (`eagre.bench.papers.laplacian_blocks`)."""
+    """Of all blocks and marches these reach 93 to 100 % of the best (`bench.papers.laplacian_blocks`)."""
     card = GpuProperties("NVIDIA H200", (9, 0), 132, 2048, 65536, 228 * 1024, 227 * 1024, 60 * 2**20)
     assert choose_march(card, (points,) * 3, word=word) == expected
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from eagre.errors import InputError
-from eagre.validation import Result, observed_orders, registry, relative_norms, shallow_water, validate
-from eagre.validation.comparison.pictures import draw_convergence, draw_gauges, draw_profile
-from eagre.validation.comparison.result import COLUMNS, write_report
-from eagre.validation.comparison.setting import BOTH, Check, Setting, each, once
-from eagre.validation.shallow_water import FLOWS
+from eagre.laboratory.validation import Result, observed_orders, registry, relative_norms, shallow_water, validate
+from eagre.laboratory.validation.comparison.pictures import draw_convergence, draw_gauges, draw_profile
+from eagre.laboratory.validation.comparison.result import COLUMNS, write_report
+from eagre.laboratory.validation.comparison.setting import BOTH, Check, Setting, each, once
+from eagre.laboratory.validation.shallow_water import FLOWS
 
 
 def test_norms_of_a_known_error():

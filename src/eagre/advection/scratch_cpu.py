@@ -1,4 +1,4 @@
-"""Scratch array of the fused CPU step: layout, and loads from memory (see `fused_cpu`)."""
+"""Scratch array of the fused CPU step: layout, and loads from memory (see `plan_cpu`)."""
 
 from __future__ import annotations
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from eagre.boundaries.base import Condition
+from eagre.boundaries.conditions.stage import Stage
 from eagre.boundaries.sides import SIDES, Boundaries, BoundarySegment
-from eagre.boundaries.stage import Stage
 from eagre.constants import GRAVITY, WATER_DENSITY
 from eagre.grid import Grid
 from eagre.plausible import check_plausible
-from eagre.series import Series
-from eagre.time_varying import TimeVaryingField
+from eagre.time_varying.fields import TimeVaryingField
+from eagre.time_varying.series import Series
 
 
 def with_static_level(

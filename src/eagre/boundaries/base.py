@@ -12,7 +12,7 @@ import numpy as np
 from eagre.backend.compilation.cells import Cell
 from eagre.errors import InputError
 from eagre.plausible import check_plausible
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 MAX_CHANGE = 0.1  # maximum extrapolated change per cell across a boundary, as a fraction of the wave speed
 

@@ -22,8 +22,8 @@ from eagre.backend.compilation.cells import (
     serial_entry,
     switch,
 )
+from eagre.boundaries.conditions.wall import mirror
 from eagre.boundaries.sides import FaceRange
-from eagre.boundaries.wall import mirror
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.kernels.elevation import base

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from eagre.boundaries.base import Condition, InitialWater
+from eagre.boundaries.conditions.wall import Wall
 from eagre.boundaries.internal import InternalLine
-from eagre.boundaries.wall import Wall
 from eagre.errors import InputError
 from eagre.grid import Grid
 

@@ -75,10 +75,10 @@ def _records(
     model: str | None, device: str, precision: str | None, size: list[int] | None, suite: bool
 ) -> Iterator[dict[str, Any]]:
     """Yield the measurements. The largest grids of the suite have as many points as a cube of the largest size."""
-    from eagre.bench import benchmark
-    from eagre.bench import suite as parts
     from eagre.cli.validate import kinds_of
     from eagre.errors import InputError
+    from eagre.laboratory.bench import benchmark
+    from eagre.laboratory.bench import suite as parts
 
     if not suite:
         kinds = kinds_of(model)
@@ -132,8 +132,8 @@ def _each(
 
 def _kernels(model: str | None, device: str, precision: str | None, size: list[int] | None) -> None:
     """Print the kernel profiles, one table per model, precision and size."""
-    from eagre.bench.kernels import kernel_times
     from eagre.cli.support.console import console, grid_table
+    from eagre.laboratory.bench.kernels import kernel_times
 
     for kind, real, points in _each(model, device, precision, size):
         rows = kernel_times(kind, device, real, points)
@@ -144,8 +144,8 @@ def _kernels(model: str | None, device: str, precision: str | None, size: list[i
 
 def _transfers(model: str | None, device: str, precision: str | None, size: list[int] | None) -> None:
     """Print the times of copies, one table per model, precision and size."""
-    from eagre.bench.transfers import hidden_fraction, transfer_times
     from eagre.cli.support.console import console, grid_table
+    from eagre.laboratory.bench.transfers import hidden_fraction, transfer_times
 
     for kind, real, points in _each(model, device, precision, size):
         rows = transfer_times(kind, device, real, points)
@@ -183,8 +183,8 @@ def _updated(path: Path, records: Iterable[Mapping[str, Any]]) -> list[Any]:
     """Return the records of a file merged with new records, which replace records with the same identity."""
     import json
 
-    from eagre.bench.benchmark import merged
     from eagre.errors import InputError
+    from eagre.laboratory.bench.benchmark import merged
 
     try:
         return merged(json.loads(path.read_text(encoding="utf-8")) if path.exists() else [], records)

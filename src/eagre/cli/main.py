@@ -8,22 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from eagre.cli import (
-    animate,
-    bench,
-    check,
-    compare,
-    export,
-    info,
-    library,
-    new,
-    plot,
-    reproduce,
-    run,
-    tune,
-    validate,
-    waves,
-)  # fmt: skip
+from eagre.cli import bench, export, info, new, plot, run, tune, validate, waves
 from eagre.cli.support.console import discard
 from eagre.cli.support.exits import EPILOG, is_usage, report
 
@@ -85,15 +70,15 @@ def main(
 
 app.command("run")(run.run)
 app.command("new")(new.new)
-app.command("check")(check.check)
+app.command("check")(run.check)
 app.command("info")(info.info)
 app.command("plot")(plot.plot)
-app.command("animate")(animate.animate)
+app.command("animate")(plot.animate)
 app.command("export")(export.export)
-app.command("compare")(compare.compare)
+app.command("compare")(info.compare)
 app.command("waves")(waves.waves)
 app.command("bench")(bench.bench)
 app.command("tune")(tune.tune)
 app.command("validate")(validate.validate)
-app.command("library")(library.library)
-app.command("reproduce")(reproduce.reproduce)
+app.command("library")(new.library)
+app.command("reproduce")(validate.reproduce)

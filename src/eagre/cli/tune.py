@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from eagre.bench.tuning.tuner import Found
+    from eagre.laboratory.bench.tuning.tuner import Found
 
 
 LEFT_OUT = ": left out: "  # marks lines about searches that were skipped
@@ -80,12 +80,12 @@ def _searches(
 ) -> Iterator[Found]:  # fmt: skip
     """Yield the results of the searches."""
     from eagre.backend.device import check_precision
-    from eagre.bench.tuning.compilers import Compilers
-    from eagre.bench.tuning.schemes import tune_schemes
-    from eagre.bench.tuning.targets import check_sizes
-    from eagre.bench.tuning.tuner import begin_compiling, forget, tune_benchmark, tune_case
     from eagre.cli.validate import kinds_of
     from eagre.errors import InputError
+    from eagre.laboratory.bench.tuning.compilers import Compilers
+    from eagre.laboratory.bench.tuning.schemes import tune_schemes
+    from eagre.laboratory.bench.tuning.targets import check_sizes
+    from eagre.laboratory.bench.tuning.tuner import begin_compiling, forget, tune_benchmark, tune_case
     from eagre.models.registry import load_case
 
     if (what is None) != everything:
@@ -189,7 +189,7 @@ def _show(out: Any, results: Sequence[Found]) -> None:
 
 
 def _draw(results: Sequence[Found], path: Path) -> None:
-    from eagre.bench.tuning.tuner import dump
+    from eagre.laboratory.bench.tuning.tuner import dump
     from eagre.plots.landscape import draw_landscape
 
     draw_landscape(dump(results), path)
@@ -198,8 +198,8 @@ def _draw(results: Sequence[Found], path: Path) -> None:
 def _write(results: Sequence[Found], path: Path) -> None:
     import json
 
-    from eagre.bench.tuning.tuner import dump
     from eagre.cli.support.exits import OutputError
+    from eagre.laboratory.bench.tuning.tuner import dump
 
     try:
         path.write_text(json.dumps(dump(results), indent=1) + "\n", encoding="utf-8")

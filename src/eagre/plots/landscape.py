@@ -14,7 +14,7 @@ SHIPPED = "as shipped"
 
 
 def draw_landscape(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Draw all trials of `eagre.bench.tuning.tuner.dump`, one row of panels per search.
+    """Draw all trials of `eagre.laboratory.bench.tuning.tuner.dump`, one row of panels per search.
 
     The time of a trial is its ratio to that of the shipped values, which run alternately with it, times the shortest
     mean time of the shipped values. Disturbances that affect both cancel.

@@ -7,8 +7,8 @@ from typing import NamedTuple, Protocol
 
 from eagre.checks import check_until
 from eagre.errors import BlowUpError
-from eagre.series import Series
 from eagre.stepping.checkpoint import InMemoryCheckpoint, State
+from eagre.time_varying.series import Series
 
 
 class Failure(NamedTuple):

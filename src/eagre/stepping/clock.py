@@ -19,7 +19,7 @@ import numpy as np
 
 from eagre.backend.compilation.cells import cell, real, switch
 from eagre.kernels.bits import from_bits, to_bits
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 T = 0  # model time, s
 DT = 1  # time step in use, s

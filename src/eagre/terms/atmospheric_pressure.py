@@ -12,8 +12,8 @@ from eagre.backend.compilation.cells import Cell, cell
 from eagre.constants import WATER_DENSITY
 from eagre.grid import Grid
 from eagre.plausible import check_plausible, check_pressure_of_force
-from eagre.series import Series
 from eagre.terms.base import Quantity, Term, checked_map
+from eagre.time_varying.series import Series
 
 
 @cell

@@ -12,7 +12,7 @@ from eagre.arguments import array_copy
 from eagre.backend.compilation.cells import Cell
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 ONE = Series.constant(1.0)
 

@@ -17,7 +17,7 @@ from eagre.backend.device import Launch
 from eagre.grid import Grid
 from eagre.terms.collect import Terms
 from eagre.terms.record_quantities import RecordQuantity, Records, node_below
-from eagre.time_varying import NodeGrid
+from eagre.time_varying.fields import NodeGrid
 
 
 @cell

@@ -12,11 +12,11 @@ import numpy as np
 from eagre.backend.compilation.cells import Cell
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.series import Series
 from eagre.terms import NAMES
 from eagre.terms.base import Quantity, Term
 from eagre.terms.record_quantities import RecordQuantity, fields_of
-from eagre.time_varying import TimeVaryingField
+from eagre.time_varying.fields import TimeVaryingField
+from eagre.time_varying.series import Series
 
 ROLES = ("water", "x", "y")
 FIRST = ("Rain", "WindStress", "AtmosphericPressure", "Coriolis")

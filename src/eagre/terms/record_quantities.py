@@ -13,7 +13,7 @@ from eagre.backend.device import Device
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.terms.base import Quantity
-from eagre.time_varying import TimeVaryingField
+from eagre.time_varying.fields import TimeVaryingField
 
 
 @cell

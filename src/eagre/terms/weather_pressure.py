@@ -13,7 +13,7 @@ from eagre.constants import WATER_DENSITY
 from eagre.grid import Grid
 from eagre.terms.base import Quantity, Term
 from eagre.terms.record_quantities import RecordQuantity, checked_field
-from eagre.time_varying import TimeVaryingField
+from eagre.time_varying.fields import TimeVaryingField
 
 
 @cell

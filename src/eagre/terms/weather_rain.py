@@ -12,7 +12,7 @@ from eagre.backend.compilation.cells import Cell, cell
 from eagre.grid import Grid
 from eagre.terms.base import Quantity, Term
 from eagre.terms.record_quantities import RecordQuantity, checked_field
-from eagre.time_varying import TimeVaryingField
+from eagre.time_varying.fields import TimeVaryingField
 
 
 @cell

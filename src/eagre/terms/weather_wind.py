@@ -15,7 +15,7 @@ from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.terms.base import Quantity, Term
 from eagre.terms.record_quantities import RecordQuantity, checked_field
-from eagre.time_varying import TimeVaryingField
+from eagre.time_varying.fields import TimeVaryingField
 
 AIR_DENSITY = 1.225
 """Density of the standard atmosphere at 15 degrees Celsius, kg m-3."""

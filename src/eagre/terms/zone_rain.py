@@ -11,9 +11,9 @@ import numpy as np
 from eagre.backend.compilation.cells import Cell
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.series import Series
 from eagre.terms.base import Quantity, Term, checked_map
 from eagre.terms.rain import checked_rain, rain
+from eagre.time_varying.series import Series
 
 MAX_RATES = 24  # maximum number of time-varying rates: kernels take one map per rate, and 4 KiB of arguments in total
 

@@ -74,7 +74,7 @@ class Space:
     model : str
         Model whose steps are timed.
     variant : str
-        Variant of the model's benchmark (`eagre.bench`).
+        Variant of the model's benchmark (`eagre.laboratory.bench`).
     axes : tuple of Axis
     scheme : str
         Scheme of the result, if schemes of the model have separate kernels; "" for all.

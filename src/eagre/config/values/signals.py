@@ -17,8 +17,8 @@ from eagre.config.values.types import InputFile, PositiveSeconds, Seconds, key_o
 from eagre.config.values.units import DIMENSIONS, is_quantity, number_of, parse_quantity, unit_factor
 from eagre.config.water.tides import SeriesTides, check_samples
 from eagre.errors import InputError
-from eagre.sampling import check_resolved, resolving_step
-from eagre.series import Series
+from eagre.time_varying.sampling import check_resolved, resolving_step
+from eagre.time_varying.series import Series
 
 _SUPERSCRIPTS = str.maketrans("\u00b2\u00b3\u207b\u00b9", "23-1")
 

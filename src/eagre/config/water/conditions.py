@@ -18,7 +18,7 @@ from eagre.config.values.types import Metres, VectorFile, key_of, quantity
 from eagre.config.values.units import parse_quantity
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 SIDES = ("west", "east", "south", "north")
 

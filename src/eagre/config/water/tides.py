@@ -9,14 +9,14 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, PlainValidator, ValidationInfo
 
-from eagre import tides
 from eagre.config.section import Section
 from eagre.config.toml import literal
 from eagre.config.values.types import PositiveSeconds
 from eagre.config.values.units import parse_quantity
 from eagre.errors import InputError
 from eagre.names import nearest
-from eagre.series import Series
+from eagre.time_varying import tides
+from eagre.time_varying.series import Series
 
 MAX_SAMPLES = 10_000_000
 """Maximum number of samples of an expression or a tide."""

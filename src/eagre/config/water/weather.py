@@ -14,14 +14,14 @@ from eagre.config.toml import literal
 from eagre.config.values.types import InputFile, InputFiles, NoData, key_of, one_of, quantity
 from eagre.config.values.units import unit_factor
 from eagre.config.water.terrain import Crs
-from eagre.cyclone import PROFILES
 from eagre.errors import InputError
 from eagre.terms.weather_wind import AIR_DENSITY, LAWS, MAX_DRAG
+from eagre.time_varying.cyclone import PROFILES
 
 if TYPE_CHECKING:
-    from eagre.cyclone import Track
     from eagre.grid import Grid
     from eagre.io.weather.weather import Weather
+    from eagre.time_varying.cyclone import Track
 
 
 def checked_drag(value: Any, info: ValidationInfo) -> str | float:
@@ -193,11 +193,11 @@ class CycloneSection(Section):
 
     def read(self, grid: Grid, start_date: datetime | None) -> Track:
         """Read the track in the coordinates of the grid."""
-        from eagre.cyclone import Track
         from eagre.io import read_series
         from eagre.io.rasters.lattice import reprojected
         from eagre.io.rasters.raster import parse_crs
         from eagre.io.tables.table import read_table, split_unit
+        from eagre.time_varying.cyclone import Track
 
         def column(name: str, dimension: str | None = None) -> Any:
             def scale(unit: str) -> float:
@@ -229,8 +229,8 @@ class CycloneSection(Section):
 
     def make(self, grid: Grid, end: float, start_date: datetime | None) -> list[Any]:
         """Create the source terms of a run to `end`, s."""
-        from eagre.cyclone import cyclone_fields
         from eagre.terms import WeatherPressure, WeatherWind
+        from eagre.time_varying.cyclone import cyclone_fields
 
         track = self.read(grid, start_date)
         wind_x, wind_y, pressure = cyclone_fields(track, grid, self.ambient_pressure, str(self.track), self.profile)

@@ -11,7 +11,7 @@ import numpy as np
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.io.rasters.raster import WHERE, parse_crs
-from eagre.time_varying import NodeGrid
+from eagre.time_varying.fields import NodeGrid
 
 LONGITUDE_LATITUDE = "OGC:CRS84"
 DEGREE = 111_195.0  # m along a meridian

@@ -18,7 +18,7 @@ from eagre.io.rasters.netcdf_raster import open_netcdf
 from eagre.io.rasters.valid_range import without_invalid
 from eagre.io.tables.table import Table, find_column, parse_date, read_table, split_unit
 from eagre.io.tables.time_units import ZONES, read_reference
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 _SECONDS = {
     "s": 1.0, "sec": 1.0, "second": 1.0, "seconds": 1.0, "ms": 1e-3,

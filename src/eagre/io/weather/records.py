@@ -19,7 +19,7 @@ from eagre.io.tables.series import seconds_per_unit
 from eagre.io.tables.table import parse_date
 from eagre.io.weather.weather_units import Units
 from eagre.plausible import QUANTITIES
-from eagre.time_varying import NodeGrid, RecordTimeAxis, TimeVaryingField
+from eagre.time_varying.fields import NodeGrid, RecordTimeAxis, TimeVaryingField
 
 
 class RecordTimes(NamedTuple):

@@ -23,7 +23,7 @@ from eagre.io.rasters.raster import parse_crs
 from eagre.io.rasters.valid_range import without_invalid
 from eagre.io.weather import weather_units as units
 from eagre.io.weather.records import MIN_RAIN, Kind, RecordSeries, bounds_of, joined, model_bounds, model_times
-from eagre.time_varying import TimeVaryingField
+from eagre.time_varying.fields import TimeVaryingField
 
 VERSIONS = "expver"
 """Dimension of ERA5 files with final and provisional (ERA5T) data: one version has values, the other is missing."""

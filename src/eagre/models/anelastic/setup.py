@@ -13,8 +13,8 @@ from eagre.models.anelastic.base.metric import Metric
 from eagre.models.anelastic.forcing.profile_forcing import Forcing
 from eagre.models.anelastic.subgrid.closure import Smagorinsky
 from eagre.models.anelastic.subgrid.surface import Surface
-from eagre.series import Series
 from eagre.stepping.averages import StatisticsPlan
+from eagre.time_varying.series import Series
 
 
 @dataclass(frozen=True, eq=False)

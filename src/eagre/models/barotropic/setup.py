@@ -10,7 +10,7 @@ from eagre.grid import Grid
 from eagre.models.barotropic.layers import Layers
 from eagre.restart_references import RestartReference
 from eagre.stepping.averages import StatisticsPlan
-from eagre.time_varying import TimeVaryingField
+from eagre.time_varying.fields import TimeVaryingField
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from eagre.config.values.field_values import ElevationField, FieldValue, LengthF
 from eagre.config.values.signals import Signal, signal
 from eagre.config.values.types import Metres, PositiveMetres, PositiveSeconds, Seconds, one_of
 from eagre.config.water.terrain import Crs
-from eagre.config.waves.tables import Wave
+from eagre.config.wave_tables import Wave
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.potential_waves.boundaries.sides import SpongeLayer, Wavemaker

@@ -13,8 +13,8 @@ from eagre.models.potential_waves.boundaries.relaxation_zones import RelaxationZ
 from eagre.models.potential_waves.boundaries.sides import SpongeLayer, Wavemaker
 from eagre.models.potential_waves.laplace.stencils import Vertical
 from eagre.restart_references import RestartReference
-from eagre.series import Series
 from eagre.stepping.averages import StatisticsPlan
+from eagre.time_varying.series import Series
 
 
 @dataclass(frozen=True, eq=False)

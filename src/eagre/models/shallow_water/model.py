@@ -27,26 +27,124 @@ from eagre.checks import (
 )
 from eagre.constants import GRAVITY
 from eagre.contract import Recording
+from eagre.errors import BlowUpError
 from eagre.fields import WATER_VARIABLES, Variable
-from eagre.grid import Grid
+from eagre.grid import Grid, centre_bed
 from eagre.kernels.water_sums import water_balance, water_rows
 from eagre.models.base import BaseModel
-from eagre.models.shallow_water import time_step_limits
 from eagre.models.shallow_water.active_tiles import live_fraction
 from eagre.models.shallow_water.datum import Datum, over_datum
 from eagre.models.shallow_water.devices.multi_device import engine_for
 from eagre.models.shallow_water.sampling.averaging import QUANTITIES
-from eagre.models.shallow_water.setup import Setup
-from eagre.models.shallow_water.stepper import Stepper
+from eagre.models.shallow_water.setup import (
+    Setup,
+    check_device_memory,
+    checked_active_tiles,
+    checked_desingularisation_depth,
+    first_step,
+    longest_step_with_water_to_come,
+    requested_outputs,
+    scheme_of,
+    steps_of,
+)
 from eagre.names import unknown_field
 from eagre.stepping import clock as ck
-from eagre.stepping.advance import advance
+from eagre.stepping.advance import Failure, advance
 from eagre.stepping.averages import TimeStatistics, statistics_plan_of
+from eagre.stepping.checkpoint import InMemoryCheckpoint, State
 from eagre.stepping.mapped import RunMaps
 from eagre.stepping.maps import Maps, Water
+from eagre.stepping.plausibility import PlausibilityBounds, cell_of_extreme, highest_surface, plausibility_bounds
 from eagre.stepping.recording import Recorder
 from eagre.terms.base import Term
 from eagre.terms.collect import terms_of
+
+KEEP_SECONDS = {"cpu": 0.0, "cuda": 20.0}  # minimum wall time between checkpoints on the host, s
+CPU_LOOK_STEPS = 50  # steps between state checks on a CPU
+FIXED_ADVICE = "a shorter time_step, or an adaptive time step (without time_step)"
+FAILURES = {1: "values that are not finite", 2: "the time step collapsed"}  # key: value of FAILED in the clock
+
+
+class Stepper:
+    """Stepper of an engine; see `eagre.stepping.advance.Stepper`."""
+
+    def __init__(self, engine: Any, eta: np.ndarray) -> None:
+        self.engine = engine
+        self.bounds = self._bounds_with(case_bounds(engine.setup, self.time), eta) if engine.setup.fixed else None
+        kind = engine.device.kind
+        self.checkpoint = InMemoryCheckpoint(self.state, self.restore, KEEP_SECONDS[kind])
+        self.check_interval = CPU_LOOK_STEPS if kind == "cpu" else engine.device.parameters("shallow-water.steps").look
+
+    @property
+    def time(self) -> float:
+        """Model time, s."""
+        return float(self.engine.seen[ck.T])
+
+    def step(self, until: float, count: int) -> int:
+        """Make up to `count` steps towards `until`, s, or to the time when other records of fields are required."""
+        terms = self.engine.setup.terms
+        end = terms.end(self.time)
+        steps_completed = self.engine.step_batch(min(until, end), count)
+        if self.time >= end:
+            terms.use(self.time)
+            self.engine.next_records(self.time)
+        return steps_completed
+
+    def check_state(self) -> Failure | None:
+        """Return the failure of the last batch of steps, or None.
+
+        With a fixed time step the plausibility bounds are checked too.
+        """
+        failure, recorder = self._failure(), self.engine.recorder
+        if recorder is not None:
+            recorder.give() if failure is None else recorder.forget()
+        return failure
+
+    def _failure(self) -> Failure | None:
+        failure = self.engine.failure
+        if failure:
+            return Failure(FAILURES[failure], self.engine.bad_cell())
+        excess = self.bounds.excess(self.engine.sums(), self.time) if self.bounds is not None else None
+        return Failure(excess.what, extreme_cell(self.engine, excess.name)) if excess is not None else None
+
+    def _bounds_with(self, bounds: PlausibilityBounds, eta: np.ndarray) -> PlausibilityBounds:
+        """Return the plausibility bounds of a run with this eta, (ny, nx), m."""
+        setup = self.engine.setup
+        return bounds.begun_with(self.engine.sums(), highest_surface(setup.surface_of(eta), centre_bed(setup.bed)))
+
+    def state(self) -> State:
+        """Return the complete state for a bitwise-identical restart."""
+        return self.engine.state()
+
+    def restore(self, state: State) -> None:
+        """Restore a state of `state`."""
+        self.engine.setup.terms.use(float(state["clock"][ck.T]))
+        self.engine.restore(state)
+
+    def go_on_from(self, state: State) -> None:
+        """Restore a state of another run and extend the plausibility bounds to that state."""
+        self.restore(state)
+        if self.bounds is not None:
+            self.bounds = self._bounds_with(self.bounds, state["q"][0, 2:-2, 2:-2])
+
+    def blow_up(self, failure: Failure) -> BlowUpError:
+        """Return the error with the time of the last good step and the bad cell, or else the fastest cell."""
+        cell = failure.cell or self.engine.fastest_cell()
+        advice = {"advice": FIXED_ADVICE} if self.engine.setup.fixed else {}
+        return BlowUpError(self.time, cell, failure.what, **advice)
+
+
+def case_bounds(setup: Any, start: float) -> PlausibilityBounds:
+    """Return the plausibility bounds of a case, without the initial water."""
+    numbers = {"manning": float(setup.manning.max()), "thinnest": setup.kappa}
+    bed = centre_bed(setup.bed)
+    return plausibility_bounds(setup.grid, bed, setup.segments, setup.terms, setup.gravity, start, **numbers)
+
+
+def extreme_cell(engine: Any, name: str) -> tuple[int, int]:
+    """Return (j, i) of an extreme among the sums, from host copies of the fields."""
+    fields = engine.derived()
+    return cell_of_extreme(name, fields[1], np.hypot(fields[4], fields[5]))
 
 
 class ShallowWater(BaseModel):
@@ -182,7 +280,7 @@ class ShallowWater(BaseModel):
         self.device = device_for(device, self.kind, grid.cells, precision, scheme)
         self.boundaries, terms = checked_boundaries(boundaries), terms_of(sources, grid, start_time)
         requested = statistics_plan_of(time_statistics, self.variables, QUANTITIES.cells, maps)
-        time_step_limits.check_device_memory(grid, self.device, precision, scheme, maps, requested, terms)
+        check_device_memory(grid, self.device, precision, scheme, maps, requested, terms)
         bed = checked_field("bed_elevation", bed_elevation, grid, "corner", "elevation")
         surface, thickness = initial_surface(surface_elevation, depth, bed, grid)
         gravity = checked_number("gravity", gravity, 1e-6, 1e3)
@@ -191,9 +289,9 @@ class ShallowWater(BaseModel):
         segments = self.boundaries.checked_segments(grid, gravity)
         segments, self._initial_notes = with_initial_water(segments, grid, surface, thickness, bed, start_time)
         terms, walls = placed_inside(self.boundaries.internal, segments, terms)
-        coming = time_step_limits.longest_step_with_water_to_come(terms, segments, grid, bed, gravity)
-        falling = partial(time_step_limits.first_step, surface, thickness, grid, courant_number, gravity)
-        steps = time_step_limits.steps_of(max_time_step, time_step, coming, falling)
+        coming = longest_step_with_water_to_come(terms, segments, grid, bed, gravity)
+        falling = partial(first_step, surface, thickness, grid, courant_number, gravity)
+        steps = steps_of(max_time_step, time_step, coming, falling)
         self.setup = Setup(
             grid=grid,
             bed=bed,
@@ -201,18 +299,18 @@ class ShallowWater(BaseModel):
             segments=segments,
             manning=checked_field("manning", manning, grid, "centre", "manning"),
             terms=terms,
-            **time_step_limits.scheme_of(scheme, time_step_control, predicted_fraction),
+            **scheme_of(scheme, time_step_control, predicted_fraction),
             wet_dry=one_of("wet_dry", wet_dry, ("hydrostatic", "kurganov-petrova")),
-            active_tiles=time_step_limits.active_tiles(active_tiles, wet_dry, kernels, scheme),
+            active_tiles=checked_active_tiles(active_tiles, wet_dry, kernels, scheme),
             minmod_theta=checked_number("minmod_theta", minmod_theta, 1.0, 2.0),
-            kappa=time_step_limits.desingularisation_depth(desingularisation_depth, thickness, wet_dry),
+            kappa=checked_desingularisation_depth(desingularisation_depth, thickness, wet_dry),
             gravity=gravity,
             courant_number=courant_number,
             **steps._asdict(),
             live=live_fraction(thickness, grid, terms, segments) if wet_dry == "hydrostatic" else 1.0,
             kernels=one_of("kernels", kernels, ("fast", "reference")),
             walls=walls,
-            **time_step_limits.requested_outputs(maps, requested, cross_sections, grid),
+            **requested_outputs(maps, requested, cross_sections, grid),
         )
         u, v = (checked_field(f"velocity_{a}", u, grid, "centre") for a, u in (("x", velocity_x), ("y", velocity_y)))
         stored = self.setup.datum.eta_of_level if depth is None else self.setup.datum.eta

@@ -13,10 +13,10 @@ from eagre.grid import Grid
 from eagre.models.shallow_water_adi.kernels import LAND, WALL
 from eagre.models.shallow_water_adi.sides import sides_of
 from eagre.restart_references import RestartReference, bed_references
-from eagre.series import Series
 from eagre.stepping.averages import StatisticsPlan
 from eagre.stepping.maps import Maps
 from eagre.terms.collect import Terms
+from eagre.time_varying.series import Series
 
 
 @dataclass(frozen=True, eq=False)

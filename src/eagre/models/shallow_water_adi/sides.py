@@ -15,7 +15,7 @@ from eagre.backend.compilation.cells import Cell
 from eagre.boundaries import NAMES, FaceRange
 from eagre.errors import InputError
 from eagre.models.shallow_water_adi.kernels import MAX_KINDS, WALL
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.anelastic.subgrid.closure import Smagorinsky
 from eagre.models.anelastic.subgrid.surface import Surface
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 
 class ClosureSection(Section):

@@ -14,7 +14,7 @@ from eagre.models.anelastic.setup import Setup
 from eagre.models.anelastic.stability import COURANT, max_stable_courant
 from eagre.models.anelastic.step_kernels import Velocity
 from eagre.models.anelastic.subgrid.surface import Surface
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 HIGH_HILL = 0.1  # N h / U above which a thin sponge layer changes the drag
 LAYERS = 3  # thickness of the sponge layer over such hills, in vertical wavelengths

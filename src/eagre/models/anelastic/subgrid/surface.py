@@ -12,7 +12,7 @@ from eagre.arguments import array_copy
 from eagre.constants import VON_KARMAN
 from eagre.errors import InputError
 from eagre.grid import Grid, Levels
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 MIN_LOG = 2.0  # minimum of log(z1 / z0): below it the wind at the surface would reverse
 

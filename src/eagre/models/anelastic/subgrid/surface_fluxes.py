@@ -25,7 +25,7 @@ from eagre.constants import VON_KARMAN
 from eagre.models.anelastic.base.base_state import BaseState
 from eagre.models.anelastic.setup import Setup
 from eagre.models.anelastic.subgrid.surface import Surface
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 MIXED = switch("MIXED", False)  # True with a closure
 

@@ -15,9 +15,9 @@ from eagre.grid import Grid
 from eagre.models.barotropic.inputs import curl_at_points, field_at_points
 from eagre.models.barotropic.inversion import Launches
 from eagre.models.barotropic.setup import Setup
-from eagre.series import Series
 from eagre.terms.weather_wind import check_air_density, law_of
-from eagre.time_varying import NodeGrid, RecordTimeAxis, TimeVaryingField
+from eagre.time_varying.fields import NodeGrid, RecordTimeAxis, TimeVaryingField
+from eagre.time_varying.series import Series
 
 
 @cell

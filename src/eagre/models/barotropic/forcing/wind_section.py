@@ -18,11 +18,11 @@ from eagre.config.water.weather import AirDensity, Drag, LargestDrag, checked_pa
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.plausible import check_plausible
-from eagre.series import Series
 from eagre.terms.weather_wind import AIR_DENSITY, MAX_DRAG
+from eagre.time_varying.series import Series
 
 if TYPE_CHECKING:
-    from eagre.time_varying import TimeVaryingField
+    from eagre.time_varying.fields import TimeVaryingField
 
 At = Callable[..., Any]
 """Context manager that adds the path of a key, such as "wind", "curl", to errors."""

@@ -13,7 +13,7 @@ from eagre.models.potential_waves.boundaries.relaxation_zones import SIDES
 from eagre.models.potential_waves.boundaries.sponge import STRENGTH, Sponge, check_sponge, max_damping
 from eagre.models.potential_waves.boundaries.wavemaker import Inlet
 from eagre.models.potential_waves.laplace.base import Laplace
-from eagre.series import Series
+from eagre.time_varying.series import Series
 
 
 class Water(Protocol):

@@ -1,0 +1,1 @@
+"""The boundary conditions, one per file; no other module belongs here (see `eagre.boundaries`)."""

@@ -1,0 +1,167 @@
+"""Papers and their items: tables, figures and sections that Eagre repeats, or the reason why it does not."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from eagre.errors import InputError
+from eagre.laboratory.papers import Number, Paper
+from eagre.laboratory.reproduce.verdicts import Line
+from eagre.names import nearest
+
+COUNTERS = "profiler counters of a GPU of 2011; Eagre has no profiler"
+CURVES = "the curves of the figure are not available"
+
+
+class Source(NamedTuple):
+    """Paper with the model that follows it."""
+
+    kind: str
+    reference: str
+
+
+SOURCES = {
+    "mike21": Source("shallow-water-adi", "Aackermann and Dinesen Pedersen (2012), GPU-accelerated MIKE 21 solver"),
+    "amundsen2014": Source("shallow-water", "Amundsen (2014), Auto-tuning shallow water simulations on GPUs"),
+    "rojek2015": Source("anelastic", "Rojek et al. (2015), Adaptation of fluid model EULAG to GPU architecture"),
+    "madsen2010": Source("potential-waves", "Madsen (2010), Acceleration of a non-linear water wave model using a GPU"),
+    "bleichrodt2011": Source("barotropic", "Bleichrodt (2011), Accelerating finite differences for a barotropic model"),
+}
+"""Papers by name."""
+
+
+@dataclass
+class Run:
+    """Settings of one item of a paper, given to its functions.
+
+    Parameters
+    ----------
+    paper : Paper
+        Numbers of the paper.
+    item : str
+        Name of the item.
+    device : str
+        Device of the models.
+    precision : str, optional
+        ``"single"`` or ``"double"`` if the user requested one.
+    max_seconds : float, s
+        Time allowed for the item.
+    data : dict
+        Values that `Item.lines` stores for `Item.draw`.
+    closing : contextlib.ExitStack
+        Resources of the item, released after its picture.
+    """
+
+    paper: Paper
+    item: str
+    device: Any = "auto"
+    precision: str | None = None
+    max_seconds: float = 60.0
+    data: dict[str, Any] = field(default_factory=dict)
+    start: float = field(default_factory=time.perf_counter)
+    closing: ExitStack = field(default_factory=ExitStack)
+
+    def number(self, row: object, column: object) -> Number:
+        """Return a number of the item."""
+        return self.paper.number(self.item, str(row), str(column))
+
+    def numbers(self, row: object = None, column: object = None) -> list[Number]:
+        """Return the numbers of the item; `row` and `column` restrict the selection."""
+        return self.paper.select(self.item, *(None if one is None else str(one) for one in (row, column)))
+
+    def derived(self, row: str, column: str, text: str, unit: str = "1", note: str = "") -> Number:
+        """Return a number of the item that is computed from printed numbers, with the digits of `text`."""
+        return Number(self.item, row, column, text, unit, note)
+
+    @property
+    def on_gpu(self) -> bool:
+        """True if the models run on a GPU."""
+        from eagre.backend.select import select
+
+        return select(self.device).kind == "cuda"
+
+    def seconds_left(self) -> float:
+        """Return the rest of the time allowed for the item, s."""
+        return self.max_seconds - (time.perf_counter() - self.start)
+
+
+@dataclass(frozen=True)
+class Item:
+    """Table, figure or section of a paper.
+
+    Parameters
+    ----------
+    name : str
+        As in the file of numbers: ``"table-B.1"``.
+    title : str
+    lines : callable(run), optional
+        Yields a `Line` per number; None if the item cannot be repeated, then `reason` is required.
+    seconds : float, s
+        Duration on one core.
+    gpu_seconds : float, s, optional
+        Duration on a GPU; `seconds` by default.
+    needs : tuple of str
+        Requirements: ``"gpu"``.
+    draw : callable(path, run, lines), optional
+        Writes the picture; by default a chart of printed and computed numbers.
+    reason : str
+        Reason why the item cannot be repeated.
+    """
+
+    name: str
+    title: str
+    lines: Callable[[Run], Iterable[Line]] | None = None
+    seconds: float = 0.0
+    gpu_seconds: float | None = None
+    needs: tuple[str, ...] = ()
+    draw: Callable[[Path, Run, Sequence[Line]], None] | None = None
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.lines is None) != bool(self.reason):
+            raise ValueError(f"{self.name} needs either lines or a reason")
+
+
+def without_lines(reason: str, titles: Mapping[str, str]) -> tuple[Item, ...]:
+    """Return items, by name and title, that cannot be repeated for the same reason."""
+    return tuple(Item(name, title, reason=reason) for name, title in titles.items())
+
+
+def items_of(name: str) -> dict[str, Item]:
+    """Return the items of a paper by name, in the order of the paper."""
+    items = import_module(f"eagre.laboratory.reproduce.items.{name}").ITEMS
+    by_name = {item.name: item for item in items}
+    if len(by_name) != len(items):
+        raise ValueError(f"two items of {name} have the same name")
+    return by_name
+
+
+def source_named(name: str) -> str:
+    """Return the paper with a given name or model; raise `InputError` for an unknown one."""
+    kinds = {source.kind: key for key, source in SOURCES.items()}
+    if name in SOURCES or name in kinds:
+        return kinds.get(name, name)
+    near = nearest(name, [*SOURCES, *kinds]) or next(iter(SOURCES))
+    raise InputError(
+        f'"{name}"', allowed=", ".join([*SOURCES, *kinds]), fix=f"eagre reproduce {near}",
+        problem=f'Unknown paper or model "{name}".',
+    )  # fmt: skip
+
+
+def items_named(name: str, names: Sequence[str] | None) -> list[Item]:
+    """Return the requested items of a paper, by default all; raise `InputError` for an unknown item."""
+    known = items_of(name)
+    for item in names or ():
+        if item not in known:
+            near = nearest(item, known) or next(iter(known))
+            raise InputError(
+                f'"{item}"', allowed=", ".join(known), fix=f"eagre reproduce {name} {near}",
+                problem=f'{name} has no item "{item}".',
+            )  # fmt: skip
+    return list(known.values()) if not names else [known[item] for item in dict.fromkeys(names)]

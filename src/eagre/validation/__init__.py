@@ -1,7 +1,0 @@
-"""Validation against exact solutions, published figures and measurements, with a report: `eagre validate`."""
-
-from eagre.validation.comparison.norms import Norms, observed_orders, relative_norms
-from eagre.validation.comparison.result import Result
-from eagre.validation.registry import validate
-
-__all__ = ["Norms", "Result", "observed_orders", "relative_norms", "validate"]
