@@ -6,7 +6,7 @@ from eagre.backend.compilation.cells import cell, entry, prange, real, switch
 from eagre.models.barotropic.kernels import FORCING, HISTORY, advanced, stencil_tendency
 
 COPY = switch("COPY", True)  # whether `target` is another array than `new`
-COUPLED = switch("COUPLED", False)  # whether the forcing is that of one of two layers (`kernels.Coupling`)
+COUPLED = switch("COUPLED", False)  # whether `curl` is a `kernels.Coupling`
 
 
 @cell
