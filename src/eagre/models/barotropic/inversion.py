@@ -113,14 +113,13 @@ class CudaBox(Inversion):
         problem = (self._modes[layer], screening, factor, walls)
         if self._fraction is None:
             return [self.box.columns(*problem)]
-        upper, lower = (spectrum.reshape(-1) for spectrum in self.spectra)
-        mode = (barotropic_mode, baroclinic_mode)[layer]
-        return [self.box.columns(*problem, LayerPair(upper, lower, self._fraction), mode)]
+        layers = LayerPair._make((*(spectrum.reshape(-1) for spectrum in self.spectra), self._fraction))
+        return [self.box.columns(*problem, layers, (barotropic_mode, baroclinic_mode)[layer])]
 
     def backward(self, fields: list[Any]) -> Launches:
         if self._fraction is None:
             return [self.box.rows(self._modes[0], fields[0])]
-        return [self.box.layer_rows(self._modes, LayerPair(*fields, self._fraction))]
+        return [self.box.layer_rows(self._modes, LayerPair._make((*fields, self._fraction)))]
 
 
 class TransformInversion(Inversion):

@@ -119,7 +119,7 @@ class Stages:
         curl = state.total[layer] if setup.has_extra_terms else state.wind.curl
         if setup.layers is not None:
             factors = map(state.real, setup.layers.coupling(layer, setup.viscosity, setup.friction))
-            curl = kernels.Coupling(curl, state.psi[1 - layer][old], state.q[1 - layer][old], *factors)
+            curl = kernels.Coupling._make((curl, state.psi[1 - layer][old], state.q[1 - layer][old], *factors))
             switches["FORCING"] = kernels.coupled_forcing
         new = state.q[layer][new_buffer]
         target = new if self.kernels.separate_psi else state.psi[layer][new_buffer]

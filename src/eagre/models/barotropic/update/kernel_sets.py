@@ -123,6 +123,8 @@ def plain_update(state: State, layer: int | None, fields: Update, switches: Swit
 def rows_update_cpu(state: State, layer: int | None, fields: Update, switches: Switches) -> Launches:
     """Return the launches of the update in row chunks, one per thread."""
     rows, columns = state.setup.inner
+    coupled = isinstance(fields.curl, Coupling)
+    switches = {**switches, "COPY": fields.target is not fields.new, "COUPLED": coupled}
     program = state.device.program(update_cpu.update_cpu, state.precision, switches)
     chunks = max(1, min(state.device.parameters("cpu.barotropic").pieces, rows // MIN_ROWS))
     return [Launch(program, (*fields, np.zeros((chunks, columns), state.real)))]

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from eagre.backend.compilation.cells import cell, entry, prange, real
+from eagre.backend.compilation.cells import cell, entry, prange, real, switch
 from eagre.models.barotropic.kernels import FORCING, HISTORY, advanced, stencil_tendency
+
+COPY = switch("COPY", True)  # whether `target` is another array than `new`
+COUPLED = switch("COUPLED", False)  # whether `curl` is a `kernels.Coupling`
 
 
 @cell
 def row_tendency(psi, zeta, curl, c, j, f):
     """Store F of interior row j + 1 in f."""
-    for i in range(psi.shape[1] - 2):
-        f[i] = stencil_tendency(psi, zeta, j, i, FORCING(curl, j + 1, i + 1), c)
+    if COUPLED:  # two loops: with all fields in one, the compiler has too many possible overlaps to rule out
+        for i in range(psi.shape[1] - 2):
+            f[i] = FORCING(curl, j + 1, i + 1)
+        for i in range(psi.shape[1] - 2):
+            f[i] = stencil_tendency(psi, zeta, j, i, f[i], c)
+    else:
+        for i in range(psi.shape[1] - 2):
+            f[i] = stencil_tendency(psi, zeta, j, i, FORCING(curl, j + 1, i + 1), c)
 
 
 @cell
@@ -32,7 +41,7 @@ def row_advance(zeta, new, older, oldest, weights, j, f):
 
 @entry
 def update_cpu(psi, zeta, new, target, older, oldest, curl, weights, c, scratch):
-    """Set new = zeta + dt F at interior points, and copy new to `target`, which the solver overwrites with psi.
+    """Set new = zeta + dt F at interior points, and with COPY copy new to `target`, which the solver overwrites.
 
     psi, zeta, new, target, older, oldest : (my + 2, mx + 2); scratch : (chunks, mx).
     """
@@ -42,5 +51,6 @@ def update_cpu(psi, zeta, new, target, older, oldest, curl, weights, c, scratch)
         for j in range(chunk * rows // chunks, (chunk + 1) * rows // chunks):
             row_tendency(psi, zeta, curl, c, j, scratch[chunk])
             row_advance(zeta, new, older, oldest, weights, j, scratch[chunk])
-            for i in range(psi.shape[1] - 2):
-                target[j + 1, i + 1] = new[j + 1, i + 1]
+            if COPY:
+                for i in range(psi.shape[1] - 2):
+                    target[j + 1, i + 1] = new[j + 1, i + 1]
