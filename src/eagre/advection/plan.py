@@ -176,11 +176,11 @@ def allowed_fractions(k, j, i, s, low):
 def limited_flux(s, k, j, i, field, back):
     """Return the corrective flux of V1, V2 or V3 through the face between a point and the one `back`, limited."""
     bk, bj, bi = back
-    before, x, v = s[X, k - bk, j - bj, i - bi], s[X, k, j, i], s[field, k, j, i]
+    left, right, v = s[X, k - bk, j - bj, i - bi], s[X, k, j, i], s[field, k, j, i]
     if NONOSCILLATORY:
         up, down = s[UP, k - bk, j - bj, i - bi], s[DOWN, k - bk, j - bj, i - bi]
-        v *= limiter(corrective_flux(before, x, v), up, down, s[UP, k, j, i], s[DOWN, k, j, i])
-    return corrective_flux(before, x, v)
+        v *= limiter(corrective_flux(left, right, v), up, down, s[UP, k, j, i], s[DOWN, k, j, i])
+    return corrective_flux(left, right, v)
 
 
 @cell

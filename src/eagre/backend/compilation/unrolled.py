@@ -40,9 +40,9 @@ class _Writer(ast.NodeTransformer):
     def generic_visit(self, node: ast.AST) -> ast.AST:
         if not node._fields:
             return node
-        made: Any = type(node)(*(self._field(getattr(node, name)) for name in node._fields))
-        made.lineno = 0  # `ast.unparse` reads it
-        return made
+        generated: Any = type(node)(*(self._field(getattr(node, name)) for name in node._fields))
+        generated.lineno = 0  # `ast.unparse` reads it
+        return generated
 
     def _field(self, value: Any) -> Any:
         """Return the transformed value of a field of a node."""
