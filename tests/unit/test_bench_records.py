@@ -256,10 +256,10 @@ def test_costs_of_options_on_the_performance_page_are_those_of_records():
     ratios = {
         (one["model"], one["variant"], one["device"]): one["ratio"] for one in records if one["precision"] == "single"
     }
-    rows = re.findall(r"\| `([\w-]+)` \| ([^|]+) \| ([\d.-]+) \| ([\d.-]+) \|", page.split("## ")[0])
+    rows = re.findall(r"\| `([\w-]+)` \| ([^|]+) \| ([\d.-]+) \| ([\d.-]+) \| ([\d.-]+) \|", page.split("## ")[0])
     options = {(model, option) for model, option, _ in ratios if option != "default"}
     assert {(model, option) for model, option, *_ in rows} == options and len(rows) == len(options)
     for model, option, *cells in rows:
-        for device, cell in zip(("AMD EPYC", "NVIDIA H200"), cells, strict=True):
+        for device, cell in zip(("AMD EPYC", "NVIDIA H200", "NVIDIA H100 80GB HBM3"), cells, strict=True):
             ratio = ratios.get((model, option, device))
             assert cell == ("-" if ratio is None else f"{ratio:.2f}"), (model, option, device)
