@@ -204,7 +204,7 @@ class Model(Protocol):
         gauge_interval: float | None = None,
         progress: bool = False,
     ) -> xarray.Dataset:
-        """Run to `until`, s, and return fields over time as an `xarray.Dataset` (`models.dataset.run_to_dataset`)."""
+        """Run to `until`, s, and return fields over time as an `xarray.Dataset` (`models.base.run_to_dataset`)."""
         ...
 
 

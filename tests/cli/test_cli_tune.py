@@ -19,7 +19,7 @@ from eagre.tuning import session
 from eagre.tuning.journal import Trial
 from eagre.tuning.spaces import common
 
-SOURCE = Path(tuner.__file__).parents[2]
+SOURCE = Path(tuner.__file__).parents[3]
 CASE = still_water("0.02 s", more="[friction]\nmanning = 0.03")
 
 

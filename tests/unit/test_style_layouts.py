@@ -26,8 +26,8 @@ ELSEWHERE = {
     "mike21_sweeps.THREADS": "a kernel of a paper",
     "kernel.MIN_REGISTERS": "limit of the instruction that releases registers",
     "kernel.MAX_REGISTERS": "limit of the instruction that acquires registers",
-    "step_batches.GRAPH_SIZES": "steps of a graph, the same on all cards",
-    "step_batches.MAX_GRAPH_LAUNCHES": "launches of a graph, the same on all cards",
+    "engine.GRAPH_SIZES": "steps of a graph, the same on all cards",
+    "engine.MAX_GRAPH_LAUNCHES": "launches of a graph, the same on all cards",
     "convergence_loop.THREADS": "the order in which a norm is added up, the same on all cards",
 }
 

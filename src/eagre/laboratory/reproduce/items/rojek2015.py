@@ -30,7 +30,7 @@ COUNTS = (200, 400)
 """Numbers of steps after which the runs are compared."""
 TIME_STEP = 0.01  # s; not printed
 TOLERANCE = {"double": 1e-9, "single": 1e-6}
-FULL_POINTS, REDUCED = 128, 64
+TURBULENCE_POINTS, REDUCED = 128, 64
 """Points along each axis of the paper, and of short items."""
 LONG = 300.0
 """Time allowed for an item from which on the grid is that of the paper, s."""
@@ -66,7 +66,7 @@ def snapshots(device: Any, precision: str, points: int) -> dict[int, Snapshot]:
 
 def points_of(run: Run) -> int:
     """Return the number of points along each axis that fits the allowed time."""
-    return FULL_POINTS if run.on_gpu or run.max_seconds >= LONG else REDUCED
+    return TURBULENCE_POINTS if run.on_gpu or run.max_seconds >= LONG else REDUCED
 
 
 def both(run: Run) -> dict[str, dict[int, Snapshot]]:
