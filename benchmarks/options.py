@@ -148,6 +148,14 @@ MODELS: Mapping[str, Callable[[int], dict[str, dict[str, Any]]]] = {
 }
 
 
+def duration(model: Any, steps: int) -> float:
+    """Return the duration of steps, s."""
+    start = time.perf_counter()
+    model.advance(LATEST, max_steps=steps)
+    model.device.synchronize()
+    return time.perf_counter() - start
+
+
 def ratios(name: str, device: str, precision: str, repeats: int, seconds: float) -> Iterator[dict[str, Any]]:
     """Yield a record per option: milliseconds per step, and the ratio to the default of the same turns."""
     size, times, runs = SIZES[device.partition(":")[0]][name], {}, {}
@@ -156,16 +164,14 @@ def ratios(name: str, device: str, precision: str, repeats: int, seconds: float)
         model = runs[option] = arguments.pop("model")(**arguments, device=device, precision=precision)
         model.advance(LATEST, max_steps=4)  # compiles
         times[option] = []
-    start = time.perf_counter()
-    runs["default"].advance(LATEST, max_steps=4)
-    runs["default"].device.synchronize()
-    steps = max(4, int(4 * seconds / (time.perf_counter() - start)))
+    steps = 4
+    while duration(runs["default"], steps) < seconds:  # the first turn of a number of steps captures graphs on a GPU
+        steps *= 2
+    for model in runs.values():
+        duration(model, steps)
     for _ in range(repeats):
         for option, model in runs.items():
-            start = time.perf_counter()
-            model.advance(LATEST, max_steps=steps)
-            model.device.synchronize()
-            times[option].append(1e3 * (time.perf_counter() - start) / steps)
+            times[option].append(1e3 * duration(model, steps) / steps)
     for option, values in times.items():
         yield {
             "model": name,
