@@ -12,7 +12,7 @@ from eagre.laboratory.papers import paper
 from eagre.laboratory.reproduce.items import rojek2015
 from eagre.laboratory.reproduce.registry import Run
 
-STORED = "needs a GPU; stored, NVIDIA H200"
+STORED = "needs a GPU; stored, NVIDIA H"
 
 
 def run_of(item, **options):
