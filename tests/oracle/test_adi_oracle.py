@@ -88,7 +88,7 @@ def test_convection_is_the_sum_form():
     cell = 0.25 * (new[0, 1:] + new[0, :-1]) * (p[0, 1:] + p[0, :-1]) / h
     for i in range(1, 6):
         slope = o.g * 0.5 * (h[i] + h[i - 1]) * (half[0, i] - half[0, i - 1]) / o.dx
-        corners = adi.corner_momentum(p, q, z - d, h[None] > 0, 1, i, o)[0] / o.dy
+        corners = adi.corner_momentum(p, q, z - d, h[None] > 0, 1, i, 0, o)[0] / o.dy
         assert abs((new[0, i] - p[0, i]) / o.dt + (cell[i] - cell[i - 1]) / o.dx + slope + corners) < 1e-12
 
 
