@@ -73,7 +73,7 @@ class Problem:
 
 
 def record(problem: Problem, seconds: list[float], error: float, copy: float, commit: str | None) -> dict[str, Any]:
-    """As `eagre.laboratory.bench` has them."""
+    """Return a record with the keys of `eagre.laboratory.bench`."""
     fields, cells, size = len(problem.x), int(np.prod(problem.shape)), np.dtype(problem.real).itemsize
     moved = float((2 * fields + 4) * size)
     median = sorted(seconds)[len(seconds) // 2]

@@ -115,7 +115,7 @@ CASES: dict[str, list[tuple[Callable[[Any, str], Model], int, str, Timed]]] = {
 
 
 def record(case: str, model: Model, device: Any, found: list[float], copy: float, origin: dict[str, Any]) -> Any:
-    """What was found, with the keys of `eagre.laboratory.bench.benchmark.KEYS`."""
+    """Return the measured times as a record with the keys `eagre.laboratory.bench.benchmark.KEYS`."""
     shape, cells, scheme = (
         list(model.grid.shape),
         model.grid.cells,

@@ -108,8 +108,11 @@ def prepare(
     if _workers is None:
         return
     dispatchers: dict[Job, Any] = {}
+    uncompiled: dict[int, bool] = {}  # by program: many launches share one, and each check searches the cache folder
     for program, arguments in calls:
-        if hasattr(program, "overloads") and not is_kept(program):
+        if id(program) not in uncompiled:
+            uncompiled[id(program)] = hasattr(program, "overloads") and not is_kept(program)
+        if uncompiled[id(program)]:
             module, name = sys.modules[program.__module__], program.__name__
             job = Job(module.__name__, str(module.__file__), name, tuple(type_of(program, one) for one in arguments))
             dispatchers.setdefault(job, program)
