@@ -59,6 +59,7 @@ class Device:
     name: str
     multiprocessors = 1
     graphs = False  # whether `repeated` combines many launches into one
+    of_processes = False  # whether several processes run together; copies to the host are then collective operations
     is_one = True  # False for multi-device meshes, which do not support `transfer`
     starts_early = False  # whether `early` launches may overlap the end of the previous launch
     laid_out: layouts.LaunchParameters | None = None  # explicit launch parameters instead of the default ones
@@ -181,6 +182,10 @@ class Device:
     def free_memory(self) -> int:
         """Return the free memory, bytes."""
         raise NotImplementedError
+
+    def agreed(self, value: Any) -> Any:
+        """Return a value that only one process of a run can know, such as a wall time; `value` on one device."""
+        return value
 
     def program(self, entry: Cell, precision: str, switches: Mapping[str, Any] | None = None) -> Callable[..., Any]:
         """Return the compiled form of an entry."""

@@ -21,7 +21,7 @@ import numpy as np
 from eagre.backend.arrays import array_module, fourier_module
 from eagre.backend.compilation.cells import cell, real
 from eagre.backend.device import Device, HostCall, Work, check_precision
-from eagre.backend.exchange import LocalTransport, Message
+from eagre.backend.exchange import Message
 from eagre.backend.group import BARRIER, Stage
 from eagre.decomposition import equal_parts
 from eagre.device_mesh import DeviceMesh, DistributedArray
@@ -139,7 +139,7 @@ class DistributedSpectral:
         self._transforms: dict[int, Any] = {}
 
     def _publish(self) -> None:
-        transport = LocalTransport(self._devices.group)
+        transport = self._devices.group.transport()
         for rank, (rows, slab) in enumerate(zip(self._rows, self._slabs, strict=True)):
             transport.publish(rank, "rows", rows if slab.is_transposed else rows.view(self._real))
             transport.publish(rank, "modes", slab.numbers)

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device, check_precision
-from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import BARRIER, Group, Stage
 from eagre.boundaries.subdomain import join_sums, slab_sums
 from eagre.decomposition import bands, check_memory_of_each, check_thickness
@@ -43,7 +42,7 @@ class DecomposedEngine:
         self.sides: list[Side] = sides_of(setup.segments, setup.level)
         overlap = overlap_rows(setup, precision, setup.deepest)
         check_subdomains(setup, group, overlap)
-        self.transport = LocalTransport(group)
+        self.transport = group.transport()
         self._balance = Balance(setup.segments, setup.grid, setup.bed, setup.terms, group.devices[0])
         self._lines = CrossSectionVolumes(setup.cross_sections, group.devices[0])
         self._deepest = 0.0
@@ -220,7 +219,7 @@ class DecomposedEngine:
             self.decomposition.owned_cells(rank, subdomain.device.host(array), location)
             for rank, (subdomain, array) in enumerate(zip(self.subdomains, arrays, strict=True))
         ]
-        return self.decomposition.gather(self.transport.collect(subsets), location)
+        return self.decomposition.gather(subsets, location)
 
     def fluxes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return host copies of the fluxes; see `Engine.fluxes`."""
