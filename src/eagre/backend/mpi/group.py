@@ -72,6 +72,9 @@ class Shared(Device):
             return work
         return CallToHost(*work) if isinstance(work, HostCall) else TransferToHost(*work)
 
+    def prepare(self, launches: Sequence[Work]) -> None:
+        """Do nothing: every process compiles what it runs."""
+
     def note_received(self, launches: Iterable[Work]) -> None:
         """Note that launches write to pinned memory."""
         for one in launches:
@@ -131,9 +134,6 @@ class Remote(Device):
         return HostCall(_nothing, (target, source))
 
     def run(self, launches: Sequence[Work]) -> None:
-        """Do nothing."""
-
-    def prepare(self, launches: Sequence[Work]) -> None:
         """Do nothing."""
 
     def bound(self, launches: Sequence[Work]) -> list[Work]:

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import cupy
@@ -40,10 +39,15 @@ class Nccl:
         nccl.groupEnd()
 
 
-@cache
+_communicators: dict[int, Nccl] = {}
+
+
 def communicator_of(comm: Any) -> Nccl:
     """Return the NCCL communicator of an MPI communicator."""
-    return Nccl(comm)
+    key = comm.py2f()
+    if key not in _communicators:
+        _communicators[key] = Nccl(comm)
+    return _communicators[key]
 
 
 def gpu_count() -> int:
