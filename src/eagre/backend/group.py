@@ -96,7 +96,7 @@ class Group:
 
     def free_memory(self) -> int:
         """Return the free memory of all devices, bytes."""
-        return sum(device.free_memory() for device in set(self.devices))
+        return sum(device.free_memory() for device in dict.fromkeys(self.devices))
 
     def agreed(self, value: Any) -> Any:
         """Return a value that all processes of a run use, of the first process; see `Device.agreed`."""

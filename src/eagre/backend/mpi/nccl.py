@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from eagre.backend.mpi.group import MpiGroup
 
 
+MAX_PIECES = 8  # messages to one process that are not packed into one
+
+
 class Nccl:
     """NCCL communicator of a group; one per process and MPI communicator."""
 
@@ -29,13 +33,13 @@ class Nccl:
         self._comm = nccl.NcclCommunicator(comm.size, comm.bcast(name, root=0), comm.rank)
 
     def exchange(self, sent: Sequence[tuple[int, Any]], received: Sequence[tuple[int, Any]]) -> None:
-        """Send and receive messages, uint8 arrays on the GPU, (rank, message), on the current stream."""
+        """Send and receive messages, contiguous arrays on the GPU, (rank, array), on the current stream."""
         nccl, stream = self._nccl, cupy.cuda.get_current_stream().ptr
         nccl.groupStart()
         for rank, message in sent:
-            self._comm.send(message.data.ptr, message.size, nccl.NCCL_UINT8, rank, stream)
+            self._comm.send(message.data.ptr, message.nbytes, nccl.NCCL_UINT8, rank, stream)
         for rank, message in received:
-            self._comm.recv(message.data.ptr, message.size, nccl.NCCL_UINT8, rank, stream)
+            self._comm.recv(message.data.ptr, message.nbytes, nccl.NCCL_UINT8, rank, stream)
         nccl.groupEnd()
 
 
@@ -66,18 +70,43 @@ def exchange_launches(
     """Return launches that pack, exchange and unpack; parameters as for `eagre.backend.mpi.transport.HostExchange`."""
     own = group.own
     own.use()
-    messages_out = {rank: own.zeros((message_size(parts),), np.uint8) for rank, parts in sent.items()}
-    messages_in = {rank: own.zeros((message_size(parts),), np.uint8) for rank, parts in received.items()}
-    packed = [
-        pair for rank, parts in sent.items() for pair in zip(parts_of(messages_out[rank], parts), parts, strict=True)
-    ]
-    unpacked = [
-        pair for rank, parts in received.items() for pair in zip(parts, parts_of(messages_in[rank], parts), strict=True)
-    ]
-    exchange = HostCall(
-        communicator_of(group.comm).exchange, (list(messages_out.items()), list(messages_in.items())), captured=True
-    )
-    return [*_copies(own, [*packed, *copies]), exchange, *_copies(own, unpacked)]
+    packed: list[Pair] = [*copies]
+    unpacked: list[Pair] = []
+    messages: list[list[tuple[int, Any]]] = [[], []]
+    for direction, parts_by_rank in enumerate((sent, received)):
+        for rank, parts in parts_by_rank.items():
+            pieces, is_one = pieces_of(parts)
+            buffer = own.zeros((message_size(pieces),), np.uint8)
+            slots = parts_of(buffer, pieces)
+            direct = [not is_one and piece.flags.c_contiguous for piece in pieces]
+            moved = [
+                pair for pair, is_direct in zip(zip(slots, pieces, strict=True), direct, strict=True) if not is_direct
+            ]
+            if direction == 0:
+                packed += moved
+            else:
+                unpacked += [(piece, slot) for slot, piece in moved]
+            used = [piece if is_direct else slot for slot, piece, is_direct in zip(slots, pieces, direct, strict=True)]
+            messages[direction] += [(rank, one) for one in ([buffer] if is_one else used)]
+    exchange = HostCall(communicator_of(group.comm).exchange, tuple(messages), captured=True)
+    return [*_copies(own, packed), exchange, *_copies(own, unpacked)]
+
+
+def pieces_of(parts: Sequence[Any]) -> tuple[list[Any], bool]:
+    """Return the pieces of parts, and whether they form one message instead of one each.
+
+    Contiguous pieces are sent and received in place. The result depends on shapes only, so that both sides agree.
+    """
+    pieces = [piece for part in parts for piece in _planes(part)]
+    return (pieces, False) if len(pieces) <= MAX_PIECES else ([*parts], True)
+
+
+def _planes(part: Any) -> list[Any]:
+    """Return the planes of an array of three dimensions or more, if they are few."""
+    if part.ndim < 3:
+        return [part]
+    count = math.prod(part.shape[:-2])
+    return [part[index] for index in np.ndindex(part.shape[:-2])] if count <= MAX_PIECES else [part]
 
 
 def _copies(device: Any, pairs: Sequence[Pair]) -> list[Launch]:
