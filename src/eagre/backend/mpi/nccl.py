@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-import math
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,15 +19,13 @@ if TYPE_CHECKING:
     from eagre.backend.mpi.group import MpiGroup
 
 
-MAX_PIECES = 8  # messages to one process that are not packed into one
-
-
 class Nccl:
     """NCCL communicator of a group; one per process and MPI communicator."""
 
     def __init__(self, comm: Any) -> None:
         from cupy.cuda import nccl
 
+        os.environ.setdefault("NCCL_GRAPH_MIXING_SUPPORT", "0")  # one stream: exchanges run one after another
         self._nccl = nccl
         name = nccl.get_unique_id() if comm.rank == 0 else None
         self._comm = nccl.NcclCommunicator(comm.size, comm.bcast(name, root=0), comm.rank)
@@ -72,41 +70,30 @@ def exchange_launches(
     own.use()
     packed: list[Pair] = [*copies]
     unpacked: list[Pair] = []
-    messages: list[list[tuple[int, Any]]] = [[], []]
-    for direction, parts_by_rank in enumerate((sent, received)):
-        for rank, parts in parts_by_rank.items():
-            pieces, is_one = pieces_of(parts)
-            buffer = own.zeros((message_size(pieces),), np.uint8)
-            slots = parts_of(buffer, pieces)
-            direct = [not is_one and piece.flags.c_contiguous for piece in pieces]
-            moved = [
-                pair for pair, is_direct in zip(zip(slots, pieces, strict=True), direct, strict=True) if not is_direct
-            ]
-            if direction == 0:
-                packed += moved
-            else:
-                unpacked += [(piece, slot) for slot, piece in moved]
-            used = [piece if is_direct else slot for slot, piece, is_direct in zip(slots, pieces, direct, strict=True)]
-            messages[direction] += [(rank, one) for one in ([buffer] if is_one else used)]
-    exchange = HostCall(communicator_of(group.comm).exchange, tuple(messages), captured=True)
+    messages_out, messages_in = [], []
+    for rank, parts in sent.items():
+        message = _in_place(parts)
+        if message is None:
+            message = own.zeros((message_size(parts),), np.uint8)
+            packed += zip(parts_of(message, parts), parts, strict=True)
+        messages_out.append((rank, message))
+    for rank, parts in received.items():
+        message = _in_place(parts)
+        if message is None:
+            message = own.zeros((message_size(parts),), np.uint8)
+            unpacked += zip(parts, parts_of(message, parts), strict=True)
+        messages_in.append((rank, message))
+    exchange = HostCall(communicator_of(group.comm).exchange, (messages_out, messages_in), captured=True)
     return [*_copies(own, packed), exchange, *_copies(own, unpacked)]
 
 
-def pieces_of(parts: Sequence[Any]) -> tuple[list[Any], bool]:
-    """Return the pieces of parts, and whether they form one message instead of one each.
+def _in_place(parts: Sequence[Any]) -> Any:
+    """Return the only part of a message if it is contiguous and needs no padding, otherwise None.
 
-    Contiguous pieces are sent and received in place. The result depends on shapes only, so that both sides agree.
+    Several messages to one process take longer than one that is packed.
     """
-    pieces = [piece for part in parts for piece in _planes(part)]
-    return (pieces, False) if len(pieces) <= MAX_PIECES else ([*parts], True)
-
-
-def _planes(part: Any) -> list[Any]:
-    """Return the planes of an array of three dimensions or more, if they are few."""
-    if part.ndim < 3:
-        return [part]
-    count = math.prod(part.shape[:-2])
-    return [part[index] for index in np.ndindex(part.shape[:-2])] if count <= MAX_PIECES else [part]
+    alone = len(parts) == 1 and parts[0].flags.c_contiguous and parts[0].nbytes == message_size(parts)
+    return parts[0] if alone else None
 
 
 def _copies(device: Any, pairs: Sequence[Pair]) -> list[Launch]:
