@@ -8,6 +8,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -18,7 +19,8 @@ import xarray as xr
 import eagre as package
 from eagre.cli.support import exits
 from eagre.errors import InputError
-from eagre.sweeps.records import FINISHED, Member, Record
+from eagre.sweeps.records import FINISHED, Record
+from eagre.sweeps.running import Member
 
 CASE = """\
 model = "shallow-water"
@@ -136,7 +138,8 @@ def test_a_failure_of_a_real_run_is_told_in_its_own_words(eagre, case, tmp_path)
     done = eagre("sweep", case, "--set", "gauges.points={pier = [2.5, 3.5]},{pier = [99.0, 3.5]}", "--quiet")
     assert done.code == exits.INTERNAL
     assert states(tmp_path / "members") == ["finished", "failed"]
-    assert "001  failed" in done.out and "exit code 2:" in done.out and "000" not in done.out
+    assert "001  failed" in done.out and "000" not in done.out
+    assert "exit code 2: gauges.points: " in done.out
     dataset = package.open_sweep(tmp_path / "members")
     assert list(dataset["state"].values) == ["finished", "failed"]
     assert np.isfinite(dataset["depth"][0]).all() and np.isnan(dataset["depth"][1]).all()
@@ -259,21 +262,21 @@ def test_a_member_that_another_process_runs_is_left_to_it(eagre, case, tmp_path,
 
 def test_ctrl_c_ends_a_sweep_that_a_second_start_continues(case, tmp_path, opened):
     case.write_text(CASE.replace("end_time = 2", "end_time = 300"))
-    command = [sys.executable, "-m", "eagre", "sweep", str(case), "--set", "friction.manning=0.02,0.03,0.04"]
+    command = [sys.executable, "-m", "eagre", "sweep", str(case), "--set", "friction.manning=0.02,0.03"]
     command += ["--set", "gauges.interval=0.01"]
     log = tmp_path / "log"
     with log.open("w") as file:
-        process = subprocess.Popen([*command, "--workers", "2"], stdout=file, stderr=file)
-        series = [tmp_path / "members" / name / "gauges.csv" for name in ("000", "001")]
+        process = subprocess.Popen(command, stdout=file, stderr=file)
+        series = tmp_path / "members" / "000" / "gauges.csv"
         for _ in range(1200):
-            if all(one.exists() and len(one.read_text().splitlines()) > 20 for one in series):
+            if series.exists() and len(series.read_text().splitlines()) > 20:
                 break
             assert process.poll() is None, log.read_text()
             time.sleep(0.1)
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == exits.INTERRUPTED, log.read_text()
-    assert "interrupted: 3 of 3 members have not finished" in log.read_text()
-    assert states(tmp_path / "members") == ["interrupted", "interrupted", "waiting"]
+    assert "interrupted: 2 of 2 members have not finished" in log.read_text()
+    assert states(tmp_path / "members") == ["interrupted", "waiting"]
     case_record = Record.read(tmp_path / "members" / "000" / "member.toml")
     assert case_record is not None and case_record.exit_code == exits.INTERRUPTED
     with pytest.raises(InputError, match="The folder has no member that has finished"):
@@ -282,7 +285,26 @@ def test_ctrl_c_ends_a_sweep_that_a_second_start_continues(case, tmp_path, opene
     assert done.returncode == 0, done.stdout + done.stderr
     assert "--restart" in (tmp_path / "members" / "000" / "run.log").read_text()
     assert len(opened(tmp_path / "members" / "000" / "out.nc")["time"]) == 301
-    assert states(tmp_path / "members") == ["finished"] * 3
+    assert states(tmp_path / "members") == ["finished"] * 2
+
+
+def test_a_signal_reaches_every_worker_and_no_other_member_starts(case, tmp_path, monkeypatch):
+    program = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(143)); "
+    program += "print('ready', flush=True); time.sleep(60)"
+    monkeypatch.setattr(Member, "command", lambda self, record: [sys.executable, "-c", program])
+    members = package.sweep(case, {"friction.manning": [0.1, 0.2, 0.3]})
+
+    def stop():
+        logs = [one.folder / "run.log" for one in members[:2]]
+        while not all(one.exists() and one.read_text() for one in logs):
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=stop, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        package.run_sweep(members, workers=2)
+    assert states(tmp_path / "members") == ["interrupted", "interrupted", "waiting"]
+    assert [row["exit_code"] for row in table(tmp_path / "members")] == ["143", "143", "0"]
 
 
 def test_ranks_of_mpi(eagre, case, tmp_path, quick, monkeypatch):
@@ -304,6 +326,23 @@ def test_ranks_of_mpi(eagre, case, tmp_path, quick, monkeypatch):
     world.size = 1
     assert "mpi4py uses another MPI library" in eagre(*command).err
     assert eagre(*command, "--part", "1/1").code == 0
+
+
+def test_only_the_selected_members_are_read(case, quick, monkeypatch):
+    from eagre.sweeps import dataset as module
+
+    members = package.sweep(case, {"friction.manning": [0.1, 0.2]})
+    package.run_sweep(members)
+    for one in members:
+        xr.Dataset({"depth": ("time", np.arange(3.0))}).to_netcdf(one.folder / "out.nc", engine="h5netcdf")
+    read, real = [], module.MemberArray._read
+    monkeypatch.setattr(module.MemberArray, "_read", lambda self, key: read.append(key) or real(self, key))
+    dataset = package.open_sweep(members[0].folder.parent)
+    part = dataset["depth"].isel(member=1, time=slice(1, 3))
+    assert not read
+    np.testing.assert_array_equal(part, [1.0, 2.0])
+    assert read == [(1, slice(1, 3, 1))]
+    dataset.close()
 
 
 def test_datasets_of_different_members(case, quick):

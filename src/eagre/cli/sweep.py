@@ -10,7 +10,7 @@ import typer
 from eagre.cli.support.options import CaseFile, Device
 
 if TYPE_CHECKING:
-    from eagre.sweeps.records import Member
+    from eagre.sweeps.running import Member
 
 
 def sweep(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from eagre.errors import InputError
-from eagre.sweeps.records import Member
 
+T = TypeVar("T")
 LAUNCHED = ("OMPI_", "PMIX_", "PMI_", "SLURM_STEP_NUM_TASKS")
 """First letters of environment variables that tell a process that it is a rank of MPI."""
 _RANK_OF = {
@@ -34,7 +34,7 @@ class Selection(NamedTuple):
     local_rank: int = 0
     communicator: Any = None
 
-    def of(self, runs: Sequence[Member]) -> list[Member]:
+    def of(self, runs: Sequence[T]) -> list[T]:
         """Return every `count`-th member."""
         return list(runs[self.number - 1 :: self.count])
 

@@ -1,11 +1,9 @@
-"""Runs of a sweep: command, folder and state of each run, and the table of all runs."""
+"""Records of the runs of a sweep, and the table of all records."""
 
 from __future__ import annotations
 
 import csv
 import os
-import signal
-import sys
 import time
 import tomllib
 from collections.abc import Mapping
@@ -22,9 +20,6 @@ from eagre.temporary import temporary_path
 WAITING, RUNNING, FINISHED, INTERRUPTED, FAILED = "waiting", "running", "finished", "interrupted", "failed"
 RECORD, LOG, TABLE = "member.toml", "run.log", "members.csv"
 _LOCK_SECONDS = 10.0  # wall time to wait for another process that writes the table
-_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1") if hasattr(signal, name)]
-STOPPED = {code for number in _SIGNALS for code in (128 + number, -number)}
-"""Exit codes of a run that a signal has stopped."""
 
 
 @dataclass(frozen=True)
@@ -81,92 +76,6 @@ class Record:
             return None
         with reading(path, "record of a member"):
             return cls(**tomllib.loads(text))
-
-
-@dataclass(frozen=True)
-class Member:
-    """One run of a sweep. A call runs the member and returns its state; members can be pickled.
-
-    Parameters
-    ----------
-    name : str
-        Name of the folder: ``"000"``, ``"001"`` and so on.
-    case_file : Path
-        Absolute path of the case file.
-    values : dict
-        Changed values, by key of the case file.
-    folder : Path
-        Absolute path of the folder of the member.
-    files : dict
-        Names of the output files, by section of the case file.
-    fingerprint : str
-        Hash of the case file and the values.
-    device : str
-        Device, as for `eagre run`.
-    """
-
-    name: str
-    case_file: Path
-    values: Mapping[str, Any]
-    folder: Path
-    files: Mapping[str, str]
-    fingerprint: str
-    device: str
-
-    def __call__(self) -> str:
-        """Run the member unless it has finished, and return its state.
-
-        A run that was stopped by a signal or killed continues from its restart file. Other runs start at the beginning.
-
-        Returns
-        -------
-        state : str
-            ``"finished"``, ``"failed"``, ``"interrupted"``, or ``"running"`` if another process runs the member.
-        """
-        from eagre.sweeps.running import run_sweep
-
-        run_sweep([self])
-        return self.record.state
-
-    @property
-    def path(self) -> Path:
-        """Path of the record."""
-        return self.folder / RECORD
-
-    @property
-    def record(self) -> Record:
-        """Record of the member, in the state "waiting" before the first run."""
-        return Record.read(self.path) or Record(WAITING, self.fingerprint, self.values, self.files)
-
-    @property
-    def restart(self) -> Path:
-        """Path of the restart file."""
-        return self.folder / self.files.get("restart", f"{self.case_file.stem}_restart.nc")
-
-    def write(self, state: str, exit_code: int = 0, seconds: float = 0.0, message: str = "") -> None:
-        """Write the record of the member."""
-        Record(state, self.fingerprint, self.values, self.files, exit_code, seconds, message).write(self.path)
-
-    def command(self, record: Record) -> list[str]:
-        """Return the command that runs the member after a run with this record."""
-        arguments = [sys.executable, "-P", "-m", "eagre", "run", str(self.case_file)]
-        redirected = {f"{section}.file": str(self.folder / name) for section, name in self.files.items()}
-        for key, value in (dict(self.values) | redirected).items():
-            arguments += ["--set", f"{key}={literal(value)}"]
-        arguments += ["--device", self.device]
-        if self.continues(record):
-            arguments += ["--restart", str(self.restart)]
-        return [*arguments, "--overwrite"]  # `sweep` has checked the folder
-
-    def continues(self, record: Record) -> bool:
-        """Return whether a run after this record continues from the restart file."""
-        return record.state in (RUNNING, INTERRUPTED) and self.restart.is_file()
-
-    def error(self) -> str:
-        """Return the first line of the last error message in the log."""
-        text = (self.folder / LOG).read_text(encoding="utf-8", errors="replace")
-        line = next((line for line in reversed(text.splitlines()) if line.startswith("error: ")), "")
-        return line.removeprefix("error: ")
 
 
 def read_records(folder: Path) -> dict[str, Record]:

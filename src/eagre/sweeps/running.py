@@ -1,29 +1,121 @@
-"""Processes of a sweep: several members at once, signals, and the table."""
+"""Runs of a sweep: the command of each run, several processes at once, and signals."""
 
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 from eagre.backend.cuda.driver import device_count
 from eagre.checks import checked_count
+from eagre.config.toml import literal
 from eagre.errors import InputError
 from eagre.io.records.output_paths import locked
-from eagre.stepping.run import interrupts
+from eagre.stepping.run import SIGNALS, interrupts
 from eagre.sweeps.partition import LAUNCHED
-from eagre.sweeps.records import FAILED, FINISHED, INTERRUPTED, LOG, RUNNING, STOPPED, Member, write_table
+from eagre.sweeps.records import FAILED, FINISHED, INTERRUPTED, LOG, RECORD, RUNNING, WAITING, Record, write_table
 
 POLL_SECONDS = 0.05  # wall time between checks of the processes
 TABLE_INTERVAL_FACTOR = 20  # minimum time between updates of the table, in units of the time of one update
+STOPPED = {code for number in SIGNALS for code in (128 + number, -number)}
+"""Exit codes of a run that a signal has stopped."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One run of a sweep. A call runs the member and returns its state; members can be pickled.
+
+    Parameters
+    ----------
+    name : str
+        Name of the folder: ``"000"``, ``"001"`` and so on.
+    case_file : Path
+        Absolute path of the case file.
+    values : dict
+        Changed values, by key of the case file.
+    folder : Path
+        Absolute path of the folder of the member.
+    files : dict
+        Names of the output files, by section of the case file.
+    fingerprint : str
+        Hash of the case file and the values.
+    device : str
+        Device, as for `eagre run`.
+    """
+
+    name: str
+    case_file: Path
+    values: Mapping[str, Any]
+    folder: Path
+    files: Mapping[str, str]
+    fingerprint: str
+    device: str
+
+    def __call__(self) -> str:
+        """Run the member unless it has finished, and return its state.
+
+        A run that was stopped by a signal or killed continues from its restart file. Other runs start at the beginning.
+
+        Returns
+        -------
+        state : str
+            ``"finished"``, ``"failed"``, ``"interrupted"``, or ``"running"`` if another process runs the member.
+        """
+        run_sweep([self])
+        return self.record.state
+
+    @property
+    def path(self) -> Path:
+        """Path of the record."""
+        return self.folder / RECORD
+
+    @property
+    def record(self) -> Record:
+        """Record of the member, in the state "waiting" before the first run."""
+        return Record.read(self.path) or Record(WAITING, self.fingerprint, self.values, self.files)
+
+    @property
+    def restart(self) -> Path:
+        """Path of the restart file."""
+        return self.folder / self.files.get("restart", f"{self.case_file.stem}_restart.nc")
+
+    def write(self, state: str, exit_code: int = 0, seconds: float = 0.0, message: str = "") -> None:
+        """Write the record of the member."""
+        Record(state, self.fingerprint, self.values, self.files, exit_code, seconds, message).write(self.path)
+
+    def command(self, record: Record) -> list[str]:
+        """Return the command that runs the member after a run with this record."""
+        arguments = [sys.executable, "-P", "-m", "eagre", "run", str(self.case_file)]
+        redirected = {f"{section}.file": str(self.folder / name) for section, name in self.files.items()}
+        for key, value in (dict(self.values) | redirected).items():
+            arguments += ["--set", f"{key}={literal(value)}"]
+        arguments += ["--device", self.device]
+        if self.continues(record):
+            arguments += ["--restart", str(self.restart)]
+        return [*arguments, "--overwrite"]  # `sweep` has checked the folder
+
+    def continues(self, record: Record) -> bool:
+        """Return whether a run after this record continues from the restart file."""
+        return record.state in (RUNNING, INTERRUPTED) and self.restart.is_file()
+
+    def error(self) -> str:
+        """Return the last error message in the log in one line; of several problems of the case file, the first."""
+        text = "\n" + (self.folder / LOG).read_text(encoding="utf-8", errors="replace")
+        _, label, message = text.rpartition("\nerror: ")
+        first, *more = message.splitlines()[:3] if label else [""]
+        return ": ".join(line.strip() for line in more) if re.search(r"\d+ problems$|one problem$", first) else first
+
+
 Callback = Callable[[Member, str], object]
 
 

@@ -19,7 +19,8 @@ from eagre.errors import InputError
 from eagre.io.records.output_paths import locked
 from eagre.io.tables.table import reading_rows
 from eagre.models.registry import load_case
-from eagre.sweeps.records import FAILED, RECORD, WAITING, Member, Record
+from eagre.sweeps.records import FAILED, RECORD, WAITING, Record
+from eagre.sweeps.running import Member
 
 if TYPE_CHECKING:
     from eagre.config.case import Case
