@@ -242,6 +242,15 @@ def test_workers_use_the_gpus_in_turn(case, monkeypatch):
     assert (members[0].folder / "run.log").read_text().strip() == "4,6,7"
 
 
+def test_the_slurm_script_runs_a_sweep(tmp_path, root):
+    (tmp_path / "eagre").write_text('#!/bin/sh\necho "$NUMBA_NUM_THREADS $*"\n')
+    (tmp_path / "eagre").chmod(0o755)
+    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "SLURM_CPUS_PER_TASK": "3"}
+    command = ["bash", str(root / "examples" / "cluster" / "sweep.sbatch")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "3 sweep case.toml --set friction.manning=0.02,0.03,0.04 --set run.precision=single,double\n"
+
+
 def test_members_are_plain_callables(case, quick):
     first, second = package.sweep(case, table=[{"friction.manning": 0.1}, {"friction.manning": 1.0}])
     assert pickle.loads(pickle.dumps(first)) == first
@@ -283,8 +292,8 @@ def test_ctrl_c_ends_a_sweep_that_a_second_start_continues(case, tmp_path, opene
         package.open_sweep(tmp_path / "members")
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "--restart" in (tmp_path / "members" / "000" / "run.log").read_text()
-    assert len(opened(tmp_path / "members" / "000" / "out.nc")["time"]) == 301
+    dataset = opened(tmp_path / "members" / "000" / "out.nc")
+    assert len(dataset["time"]) == 301 and "continued at t = " in dataset.attrs["history"]
     assert states(tmp_path / "members") == ["finished"] * 2
 
 
