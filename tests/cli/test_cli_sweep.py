@@ -354,6 +354,15 @@ def test_only_the_selected_members_are_read(case, quick, monkeypatch):
     dataset.close()
 
 
+def test_a_member_is_no_rank_of_mpi(case, monkeypatch):
+    program = "import os; print([name for name in os.environ if name.startswith(('OMPI', 'PMI', 'MPI', 'SLURM_STEP'))])"
+    monkeypatch.setattr(Member, "command", lambda self, record: [sys.executable, "-c", program])
+    for name in ("OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_NUM_TASKS"):
+        monkeypatch.setenv(name, "2")
+    (member,) = package.sweep(case, {"friction.manning": [0.1]})
+    assert member() == "finished" and (member.folder / "run.log").read_text() == "[]\n"
+
+
 def test_datasets_of_different_members(case, quick):
     members = package.sweep(case, {"friction.manning": [0.1, 0.2, 1.0]})
     package.run_sweep(members)

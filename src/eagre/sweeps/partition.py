@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, TypeVar
 from eagre.errors import InputError
 
 T = TypeVar("T")
-LAUNCHED = ("OMPI_", "PMIX_", "PMI_", "SLURM_STEP_NUM_TASKS")
-"""First letters of environment variables that tell a process that it is a rank of MPI."""
+LAUNCHED = ("OMPI_", "PMIX_", "PMI_", "MPI_LOCAL", "SLURM_STEP_NUM_TASKS")
+"""Beginnings of environment variables of a rank of MPI, which are removed for members: a member is one process."""
 _RANK_OF = {
     "OMPI_COMM_WORLD_SIZE": "OMPI_COMM_WORLD_RANK",
     "PMI_SIZE": "PMI_RANK",
