@@ -321,19 +321,19 @@ def test_ranks_of_mpi(eagre, case, tmp_path, quick, monkeypatch):
     monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
     monkeypatch.setitem(sys.modules, "mpi4py", None)
     done = eagre(*command)
-    assert done.code == exits.BAD_INPUT
-    assert "--part $((OMPI_COMM_WORLD_RANK + 1))/$OMPI_COMM_WORLD_SIZE" in done.err
-    world = type("World", (), {"size": 2, "rank": 1, "Split_type": lambda self, kind: self})()
+    assert done.code == exits.NO_DEVICE
+    assert "pip install 'eagre[mpi]'" in done.err and "--part K/N" in done.err
+    world = type("World", (), {"size": 2, "rank": 1})()
     world.Ibarrier, world.allgather = lambda: type("Request", (), {"Test": lambda self: True})(), lambda one: [one, 0]
-    mpi = type("MPI", (), {"COMM_WORLD": world, "COMM_TYPE_SHARED": 0})
+    mpi = type("MPI", (), {"COMM_WORLD": world, "Get_library_version": lambda: "Some MPI 1.0"})
     monkeypatch.setitem(sys.modules, "mpi4py", type("mpi4py", (), {"MPI": mpi}))
     done = eagre(*command)
-    assert done.code == 0 and "part 2 of 2 (rank 1 of 2): 1 of 3" in done.out
+    assert done.code == 0 and "part 2 of 2 (process 2 of 2): 1 of 3" in done.out
     assert quick() == ["0.2 start"]
     world.allgather = lambda one: [one, 1]
     assert eagre(*command).code == exits.INTERNAL
     world.size = 1
-    assert "mpi4py uses another MPI library" in eagre(*command).err
+    assert "the MPI library of mpi4py finds 1" in eagre(*command).err
     assert eagre(*command, "--part", "1/1").code == 0
 
 

@@ -7,16 +7,12 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from eagre.errors import InputError
+from eagre.backend.mpi.launch import communicator, local_rank
+from eagre.errors import DeviceError, InputError
 
 T = TypeVar("T")
 LAUNCHED = ("OMPI_", "PMIX_", "PMI_", "MPI_LOCAL", "SLURM_STEP_NUM_TASKS")
 """Beginnings of environment variables of a rank of MPI, which are removed for members: a member is one process."""
-_RANK_OF = {
-    "OMPI_COMM_WORLD_SIZE": "OMPI_COMM_WORLD_RANK",
-    "PMI_SIZE": "PMI_RANK",
-    "SLURM_STEP_NUM_TASKS": "SLURM_PROCID",
-}
 _POLL_SECONDS = 0.5
 
 
@@ -54,12 +50,13 @@ def find_selection(option: str | None, environment: Mapping[str, str]) -> Select
     Raises
     ------
     InputError
-        If the option is invalid, the tasks of the array are not consecutive, or mpi4py does not know the ranks of a
-        launcher.
+        If the option is invalid, or the tasks of the array are not consecutive.
+    DeviceError
+        If processes that ``mpirun`` has started cannot find each other.
     """
     if option is not None:
         return _parsed(option)
-    selection, ranks = _array_task(environment), _ranks(environment)
+    selection, ranks = _array_task(environment), _ranks()
     if ranks.count == 1:
         return selection
     origin = " and ".join(filter(None, (selection.origin, ranks.origin)))
@@ -90,24 +87,13 @@ def _array_task(environment: Mapping[str, str]) -> Selection:
     return Selection(number, count, f"task {task} of a SLURM array")
 
 
-def _ranks(environment: Mapping[str, str]) -> Selection:
-    """Return the part of a rank of MPI; the whole if the process was not started by a launcher."""
-    name = next((name for name in _RANK_OF if int(environment.get(name) or 1) > 1), None)
-    if name is None:
-        return Selection()
-    shell = f"sh -c 'eagre sweep ... --part $(({_RANK_OF[name]} + 1))/${name}'"
+def _ranks() -> Selection:
+    """Return the part of a process that ``mpirun`` or ``srun`` has started; the whole without them."""
     try:
-        from mpi4py import MPI
-    except ImportError:
-        raise InputError(
-            f"{name} = {environment[name]} without mpi4py", allowed="mpi4py, or --part in each process",
-            fix=f"pip install mpi4py\nor {shell}", problem="The ranks of an MPI launcher require mpi4py.",
-        ) from None  # fmt: skip
-    world = MPI.COMM_WORLD
-    if world.size != int(environment[name]):
-        raise InputError(
-            f"{name} = {environment[name]}, and {world.size} in mpi4py", allowed="mpi4py of the same MPI library",
-            fix=shell, problem="mpi4py uses another MPI library than the launcher.",
-        )  # fmt: skip
-    local = world.Split_type(MPI.COMM_TYPE_SHARED).rank
-    return Selection(world.rank + 1, world.size, f"rank {world.rank} of {world.size}", local, world)
+        comm = communicator()
+    except DeviceError as error:
+        error.add_note("or:      eagre sweep ... --part K/N in process K of N")
+        raise
+    if comm is None:
+        return Selection()
+    return Selection(comm.rank + 1, comm.size, f"process {comm.rank + 1} of {comm.size}", local_rank(comm)[0], comm)
