@@ -23,6 +23,7 @@ from eagre.backend.compilation.cells import cell, cuda, entry, flat_load, flat_s
 from eagre.backend.device import Device, Launch, Work, check_precision
 
 TILE, ROWS = 32, 8
+PITCH = TILE + 1  # row length in shared memory, odd so that columns are in different banks
 TRANSPOSED = switch("TRANSPOSED", False)  # True if the axis is not the last one
 SINE = switch("SINE", False)
 
@@ -58,7 +59,7 @@ def spread_cuda(source, rows, columns, spectrum):
 
     spectrum : real and imaginary parts, n or n + 2 complex numbers per line of n values.
     """
-    tile = cuda.shared.array((TILE, TILE + 1), word)
+    tile = cuda.shared.array((TILE, PITCH), word)
     plane, first, left = first_corner(np.uint32(cuda.blockIdx.x), np.uint32(rows), np.uint32(columns))
     rows, columns = np.uint64(rows), np.uint64(columns)
     lane, start = np.uint64(cuda.threadIdx.x), np.uint64(cuda.threadIdx.y)
@@ -84,7 +85,7 @@ def collect_cuda(values, pitch, rows, columns, factor, out):
 
     The first value of a sine transform is at position 1.
     """
-    tile = cuda.shared.array((TILE, TILE + 1), word)
+    tile = cuda.shared.array((TILE, PITCH), word)
     plane, first, left = first_corner(np.uint32(cuda.blockIdx.x), np.uint32(rows), np.uint32(columns))
     rows, columns, pitch = np.uint64(rows), np.uint64(columns), np.uint64(pitch)
     lane, start = np.uint64(cuda.threadIdx.x), np.uint64(cuda.threadIdx.y)
