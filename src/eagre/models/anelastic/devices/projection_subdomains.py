@@ -336,7 +336,7 @@ class DistributedProjection:
         self._spectral = DistributedSpectral(devices, self._precision, self.metric, -1.0 if self._direct else 1.0)
         self._refresh()
         self._flat = self._flat_kernels()
-        self.final = self._each(self._wind)
+        self.final = [self._wind(rank) for rank in range(len(self._stages))]
         if self._direct:
             self._until = self._direct_solution()
             return
@@ -350,9 +350,7 @@ class DistributedProjection:
     def _flat_kernels(self) -> list[FlatKernels]:
         """Return the GPU kernels of each device for flat terrain, or None."""
         devices, operators = self._devices, self._operators
-        if devices.kind != "cuda" or not self._direct or any(one is not None for one in self._normal):
-            return []
-        if not all(map(is_separable, operators)):
+        if devices.kind != "cuda" or not self._direct or not all(map(is_separable, operators)):
             return []
         ranks = enumerate(devices.devices)
         return [FlatKernels(one, self._precision, operators[rank], devices.inside(rank)) for rank, one in ranks]
@@ -366,7 +364,8 @@ class DistributedProjection:
         judged: list[Any] = [self._each(lambda rank: self._residual(rank, test)), *clear, *test.measured]
         adds = self._loop(add, self.phi, self._b, test.control)
         again: list[Any] = [*spectral.launches(r, self._b), adds, *judged]
-        begin: list[Any] = [self._each(self._begun), *clear, *spectral.launches(r, self.phi)]
+        ends = [[flat.ends(self._provisional(rank)) for rank, flat in enumerate(self._flat)]] if self._flat else []
+        begin: list[Any] = [*ends, self._each(self._begun), *clear, *spectral.launches(r, self.phi)]
         return ConvergenceLoop(devices, test, again, [*begin, *judged], iterations_per_check=1, start_counts=True)
 
     def _axes(self) -> Any:
@@ -382,7 +381,7 @@ class DistributedProjection:
     def _by_point(self) -> bool:
         return self._density.shape == self.metric.shape
 
-    def _wind(self, rank: int) -> Any:
+    def _wind(self, rank: int) -> list[Any]:
         fields, kernels = self._stages[rank].fields, self._flat or self._operators
         return kernels[rank].wind(self.phi.parts[rank], fields.velocity, fields.forces, not self._is_free)
 
