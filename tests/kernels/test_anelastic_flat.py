@@ -37,7 +37,8 @@ def projected(device, precision, sides, in_forces):
     if "open" in sides:
         projection.set_normal(**{axis: ends[axis] for axis, side in zip("zyx", sides, strict=True) if side == "open"})
     projection.set_coefficients(0.9, 0.0, 0.8 if sides[0] == "periodic" else np.linspace(0.5, 1.0, SHAPE[0]))
-    return np.concatenate([wind, forces]), projection.solve(1.0)
+    made = projection.solve(1.0)
+    return np.concatenate([wind, forces]), made
 
 
 @pytest.mark.parametrize("in_forces", [False, True])
