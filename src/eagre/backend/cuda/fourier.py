@@ -55,7 +55,7 @@ class RealTransform:
         kind = "C2R" if inverse else "R2C"
         self._plan = get_fft_plan(source, shape=shape, axes=tuple(axes), value_type=kind)
         self._spectrum, self._inverse = spectrum, inverse
-        self._name = (BACKWARD if inverse else FORWARD)[a.dtype.itemsize]
+        self._name = self.__name__ = (BACKWARD if inverse else FORWARD)[a.dtype.itemsize]
         _checked("cufftSetStream", library().cufftSetStream(_handle(self._plan), ctypes.c_void_p(stream)))
 
     def __call__(self, a: Any) -> None:

@@ -63,8 +63,8 @@ def spread_cuda(source, rows, columns, spectrum):
     plane, first, left = first_corner(np.uint32(cuda.blockIdx.x), np.uint32(rows), np.uint32(columns))
     rows, columns = np.uint64(rows), np.uint64(columns)
     lane, start = np.uint64(cuda.threadIdx.x), np.uint64(cuda.threadIdx.y)
-    for turn in range(TILE // ROWS):
-        row = start + np.uint64(turn * ROWS)
+    for batch in range(TILE // ROWS):
+        row = start + np.uint64(batch * ROWS)
         if first + row < rows and left + lane < columns:
             value = flat_load(source, (plane * rows + first + row) * columns + left + lane, 0)
             if TRANSPOSED:
@@ -73,8 +73,8 @@ def spread_cuda(source, rows, columns, spectrum):
                 set_mode(spectrum, plane * rows + first + row, left + lane, columns, value)
     if TRANSPOSED:
         cuda.syncthreads()
-        for turn in range(TILE // ROWS):
-            row = start + np.uint64(turn * ROWS)
+        for batch in range(TILE // ROWS):
+            row = start + np.uint64(batch * ROWS)
             if left + row < columns and first + lane < rows:
                 set_mode(spectrum, plane * columns + left + row, first + lane, rows, tile[lane, row])
 
@@ -90,8 +90,8 @@ def collect_cuda(values, pitch, rows, columns, factor, out):
     rows, columns, pitch = np.uint64(rows), np.uint64(columns), np.uint64(pitch)
     lane, start = np.uint64(cuda.threadIdx.x), np.uint64(cuda.threadIdx.y)
     skipped = np.uint64(1 if SINE else 0)
-    for turn in range(TILE // ROWS):
-        row = start + np.uint64(turn * ROWS)
+    for batch in range(TILE // ROWS):
+        row = start + np.uint64(batch * ROWS)
         if TRANSPOSED:
             if left + row < columns and first + lane < rows:
                 line = plane * columns + left + row
@@ -102,8 +102,8 @@ def collect_cuda(values, pitch, rows, columns, factor, out):
             flat_store(out, line * columns + left + lane, 0, value)
     if TRANSPOSED:
         cuda.syncthreads()
-        for turn in range(TILE // ROWS):
-            row = start + np.uint64(turn * ROWS)
+        for batch in range(TILE // ROWS):
+            row = start + np.uint64(batch * ROWS)
             if first + row < rows and left + lane < columns:
                 flat_store(out, (plane * rows + first + row) * columns + left + lane, 0, tile[row, lane])
 
@@ -151,10 +151,10 @@ class WallTransforms:
         """Return launches of out = transform of source, or its inverse; out may be source."""
         spectrum, values, fourier = self._transforms[axis]
         n, period = self._shape[axis], 2 * (self._modes[axis] - 1)
-        before, after = prod(self._shape[:axis]), prod(self._shape[axis + 1 :])
-        planes, rows, columns = (before, n, after) if after > 1 else (1, before, n)
+        outer, inner = prod(self._shape[:axis]), prod(self._shape[axis + 1 :])
+        planes, rows, columns = (outer, n, inner) if inner > 1 else (1, outer, n)
         grid = (planes * -(-rows // TILE) * -(-columns // TILE),)
-        spread, collect = (self._programs[name, after > 1] for name in (spread_cuda.name, collect_cuda.name))
+        spread, collect = (self._programs[name, inner > 1] for name in (spread_cuda.name, collect_cuda.name))
         factor = self._real(1.0 / period if inverse else 1.0)
         return [
             Launch(spread, (source, rows, columns, spectrum), grid, (TILE, ROWS)),

@@ -198,7 +198,11 @@ class PressureOperator(Coefficients):
         self, point: Any, q: Any, provisional: Any, out: Any, forced: bool = True,
         switches: Mapping[str, Any] | None = None,
     ) -> Launch:  # fmt: skip
-        here = {"POINT": point, "PROVISIONAL": cells.flow if forced else cells.no_flow, "OPEN": self.has_flow and forced}
+        here = {
+            "POINT": point,
+            "PROVISIONAL": cells.flow if forced else cells.no_flow,
+            "OPEN": self.has_flow and forced,
+        }
         here |= switches or {}
         arguments = (q, provisional, out, self.medium, self.normal, self._grid)
         if self.device.kind == "cuda":

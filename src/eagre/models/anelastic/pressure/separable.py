@@ -450,7 +450,9 @@ class FlatKernels:
         out = Wind(*velocity, *(velocity if forces is None else forces))
         program = self._program(wind(self.tiles.vector, from_velocity, forces is not None))
         tables = (self._gradient, self._first, self._periodic, self.tiles.planes)
-        changed = [] if from_velocity or forces is None else [self._end(set_change, axis, forces) for axis in self._ends]
+        changed = (
+            [] if from_velocity or forces is None else [self._end(set_change, axis, forces) for axis in self._ends]
+        )
         return [self.tiles.launch(program, (phi, out, *tables)), *changed]
 
     def refill(self, operator: PressureOperator) -> None:
