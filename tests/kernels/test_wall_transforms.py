@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from eagre.backend.device import Device
 from eagre.solvers.poisson.wall_transforms import WallTransforms, transformed
 
 pytestmark = pytest.mark.simulator
 
 
-def simulated():
+def simulated() -> Device:
     from eagre.backend.simulated.device import SimulatedDevice
 
     return SimulatedDevice()

@@ -164,14 +164,14 @@ class WallTransforms:
 
 
 @lru_cache(maxsize=4)
-def _kept(device: Device, precision: str, shape: tuple[int, ...], axis: int, sine: bool) -> WallTransforms:
+def _cached(device: Device, precision: str, shape: tuple[int, ...], axis: int, sine: bool) -> WallTransforms:
     return WallTransforms(device, precision, shape, (axis,), sine)
 
 
 def transformed(device: Device, x: Any, axis: int, sine: bool, inverse: bool) -> Any:
     """Return the DST-I (`sine`) or DCT-I of an array of a GPU along an axis, or its inverse, as a new array."""
     precision = "single" if x.dtype == np.float32 else "double"
-    transforms = _kept(device, precision, tuple(map(int, x.shape)), axis % x.ndim, sine)
+    transforms = _cached(device, precision, tuple(map(int, x.shape)), axis % x.ndim, sine)
     with device.joined():
         x = array_module(x).ascontiguousarray(x)
         out = device.zeros(x.shape, x.dtype)
