@@ -165,6 +165,10 @@ class Device:
         """
         raise NotImplementedError
 
+    def inverse_real_transform(self, spectrum: Any, out: Any) -> HostCall:
+        """Return the second of `real_transforms` along the last axis."""
+        raise NotImplementedError
+
     def complex_transforms(self, a: Any, axes: Sequence[int]) -> tuple[HostCall, HostCall]:
         """Return the in-place transform of a complex array (nz, ny, nx) over axis 2 or axes 0 and 2, and its inverse.
 
@@ -261,15 +265,23 @@ class HostArrays(Device):
     ) -> tuple[HostCall, HostCall]:
         import scipy.fft
 
-        shape = [a.shape[axis] for axis in axes]
-
         def forward(source: np.ndarray) -> None:
             spectrum[...] = scipy.fft.rfftn(source, axes=axes)
+
+        return HostCall(forward, (a,)), self._inverse(spectrum, out, axes)
+
+    def inverse_real_transform(self, spectrum: np.ndarray, out: np.ndarray) -> HostCall:
+        return self._inverse(spectrum, out, (-1,))
+
+    def _inverse(self, spectrum: np.ndarray, out: np.ndarray, axes: Sequence[int]) -> HostCall:
+        import scipy.fft
+
+        shape = [out.shape[axis] for axis in axes]
 
         def backward(target: np.ndarray) -> None:
             target[...] = scipy.fft.irfftn(spectrum, s=shape, axes=axes, norm="forward")
 
-        return HostCall(forward, (a,)), HostCall(backward, (out,))
+        return HostCall(backward, (out,))
 
     def complex_transforms(self, a: np.ndarray, axes: Sequence[int]) -> tuple[HostCall, HostCall]:
         import scipy.fft
