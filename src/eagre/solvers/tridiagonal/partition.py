@@ -102,7 +102,7 @@ def column_block(a, b, c, d, x, table, interfaces, flags, guard, shared, block, 
         offset += inner
     p, q, r = column_threads(chunk, shared, me)
     if MODE == EXCHANGE or MODE == REDUCE:
-        publish_interfaces(table, block, t, lane, chunk, p, q, r)
+        publish_interfaces(table, block, t, THREADS - 1, lane, chunk, p, q, r)
     if MODE == REDUCE:
         return
     below, above = outside(table, interfaces, flags, guard, shared, block, segment, chunk, p, q, r)

@@ -64,6 +64,7 @@ from eagre.solvers.tridiagonal.link import Chunk, next_row
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
 OPEN = switch("OPEN", False)
+SEGMENT = switch("SEGMENT", False)  # whether the columns continue on other devices, before `start` or after `ny`
 PREFETCH = switch("PREFETCH", True)  # whether a block first prefetches all of its data
 PIECE = 16  # elements per prefetch
 GROUP = switch("GROUP", 8)  # adjacent groups of columns whose blocks run concurrently and share loads in the cache
@@ -175,6 +176,36 @@ def end_at(face, ny, i, nx, low, high, here, ends, values, series_row, friction,
 
 
 @cell
+def row_of_segment(chunk, new, face, last, more):
+    """Return the chunk after a face, the values to store for it, and whether rows of the segment follow.
+
+    The chunk of the last face of a segment ignores the rows after it: they repeat the unknown of that face. A chunk
+    without a face of the segment stands for the unknown after it (`begin_chunk`).
+    """
+    inside, zero = face <= last, real(0.0)
+    current = Chunk(
+        select(inside, new.a, chunk.a), select(inside, new.c, chunk.c), select(inside, new.d, chunk.d),
+        new.e, new.f, new.g,
+    )  # fmt: skip
+    below = face < last
+    stored = Chunk(
+        select(below, new.a, zero), select(below, new.c, real(-1.0)), select(below, new.d, zero),
+        new.e, new.f, new.g,
+    )  # fmt: skip
+    return current, stored, more and below
+
+
+@cell
+def begin_chunk(face, last):
+    """Return the chunk before its first row, `face`."""
+    zero, one = real(0.0), real(1.0)
+    if SEGMENT:
+        inside = face <= last
+        return Chunk(select(inside, -one, zero), select(inside, zero, -one), zero, zero, zero, -one)
+    return Chunk(-one, zero, zero, zero, zero, -one)
+
+
+@cell
 def next_face(
     z, d, flux, qo, qn, z_out, friction, forcing, ends, values, series_row, shared, me, face, row, i, ny, nx,
     k, pitch, column, low, here, chunk, more, p,
@@ -193,12 +224,15 @@ def next_face(
         face + row, ny, i, nx, low, high, here, ends, values, series_row, friction, k, pitch, a, b, c, e, p
     )
     new = next_row(chunk, a, b, c, e)
-    store_value(shared, me, 0, row, new.a)
-    store_value(shared, me, 1, row, new.c)
-    store_value(shared, me, 2, row, new.d)
+    stored = new
+    if SEGMENT:
+        new, stored, more = row_of_segment(chunk, new, face + row, ny, more)
+    store_value(shared, me, 0, row, stored.a)
+    store_value(shared, me, 1, row, stored.c)
+    store_value(shared, me, 2, row, stored.d)
     if KINDS == 4:
         store_value(shared, me, 3, row, low.r)
-    elif not OPEN or (face + row > 0 and face + row <= ny):
+    elif not (OPEN or SEGMENT) or (face + row > 0 and face + row <= ny):
         flat_store(z_out, np.uint32(k - pitch), 0, low.r)
     chunk = Chunk(
         new.a, new.c, new.d,
@@ -208,11 +242,11 @@ def next_face(
 
 
 @cell
-def prefetch_block(z, d, flux, qo, qn, terms, column_group, segment):
-    """Prefetch all data of a block; every thread prefetches parts of rows."""
+def prefetch_block(z, d, flux, qo, qn, terms, column_group, first):
+    """Prefetch all data of a block, from face `first`; every thread prefetches parts of rows."""
     chunks = max(1, WIDTH // PIECE)
     for n in range(cuda.threadIdx.y * WIDTH + cuda.threadIdx.x, (ROWS * THREADS + 1) * chunks, THREADS * WIDTH):
-        face = np.uint32((1 - OPEN) + segment * (THREADS * ROWS) + n // chunks)
+        face = np.uint32(first + n // chunks)
         k = np.uint32(face * np.uint32(z.shape[1]) + np.uint32(column_group * WIDTH + PADDING + n % chunks * PIECE))
         prefetch_l2(z, k, 0)
         prefetch_l2(d, k, 0)
@@ -238,16 +272,15 @@ def assemble_up(z, d, flux, qo, qn, z_out, friction, terms, ends, values, series
     """Assemble and eliminate faces face .. face + ROWS - 1 of column i; return the remaining chunk."""
     pitch = np.uint32(z.shape[1])
     k = np.uint32(np.uint32(face) * pitch + np.uint32(i + PADDING))
-    zero, one = real(0.0), real(1.0)
     forcing = (terms, TERM_FACTORS(terms, series_row))
     column = column_at(z, d, flux, qo, qn, forcing, k, pitch)
     following = column_at(z, d, flux, qo, qn, forcing, np.uint32(k + pitch), pitch)
-    low_neighbour = zero, real(BEYOND)
+    low_neighbour = real(0.0), real(BEYOND)
     if DISSIPATION and face > 0:
         low_neighbour = flat_load(z, np.uint32(k - pitch), 0), flat_load(d, np.uint32(k - pitch), 0)
     here = column.flux_north
     low = cell_at(column, z, d, flat_load(flux, k, 0), forcing, k, np.uint32(face), pitch, low_neighbour, p)
-    chunk = Chunk(-one, zero, zero, zero, zero, -one)
+    chunk = begin_chunk(face, ny)
     for pair in range(ROWS // 2):
         chunk, following, low, here = next_face(
             z, d, flux, qo, qn, z_out, friction, forcing, ends, values, series_row, shared, me, face, 2 * pair, i, ny,
@@ -269,10 +302,11 @@ def assemble_up(z, d, flux, qo, qn, z_out, friction, terms, ends, values, series
 
 
 @cell
-def substitute_down(z_out, flux_out, shared, me, face, i, ny, x_before, last, p):
+def substitute_down(z_out, flux_out, shared, me, face, i, start, ny, x_before, last, p):
     """Compute the unknowns of a chunk from the last unknowns of the previous and of this chunk.
 
-    The flux and the surface are stored. Beyond walls the fields stay 0. Beyond an open boundary they are unchanged.
+    The flux and the surface are stored. Beyond walls the fields stay 0. Beyond an open boundary or a segment they are
+    unchanged, except the flux below a segment, whose row belongs to the slab.
     """
     pitch = np.uint32(z_out.shape[1])
     k = np.uint32(np.uint32(face + ROWS) * pitch + np.uint32(i + PADDING))
@@ -293,12 +327,14 @@ def substitute_down(z_out, flux_out, shared, me, face, i, ny, x_before, last, p)
             near, following = following, third
             if row > 2:
                 third = load_here(z_out, np.uint32(south - np.uint32(3) * pitch), 0)
-        if not OPEN or face + row <= ny:
+        if not (OPEN or SEGMENT) or face + row <= ny:
             flat_store(flux_out, k, 0, here)
             if not OPEN or face + row > 0:
                 flat_store(z_out, south, 0, r - p.w * (here - lower))
         here = lower
         k = south
+    if SEGMENT and face == start and start > 0:
+        flat_store(flux_out, k, 0, here)
 
 
 @entry
@@ -320,13 +356,14 @@ def sweep_y_cuda(
     flags,
     at_once,
     guard,
+    start,
     ny,
     nx,
     p,
 ):
     """Compute new z and flux along y; block (WIDTH, THREADS), grid (groups of WIDTH columns, segments).
 
-    at_once : guaranteed number of concurrent blocks.
+    at_once : guaranteed number of concurrent blocks; start, ny : first and last face of the columns.
     """
     shared = cuda.shared.array(0, word)
     order = cuda.shared.array(1, np.int32)
@@ -335,28 +372,27 @@ def sweep_y_cuda(
     number, column_groups, segments = np.uint32(order[0]), np.int32(cuda.gridDim.x), np.int32(cuda.gridDim.y)
     group = min(GROUP, max(1, at_once // 2))  # a block waits for one that starts `group` blocks later
     column_group, segment = block_position(number, column_groups, segments, group)
+    first = np.int32(start if SEGMENT else 1 - OPEN) + segment * (THREADS * ROWS)
     if PREFETCH:
-        prefetch_block(z, d, flux, qo, qn, terms, column_group, segment)
+        prefetch_block(z, d, flux, qo, qn, terms, column_group, first)
     block = np.int32(column_group * segments + segment)
     i = np.int32(column_group * WIDTH + lane)
-    face = np.int32((1 - OPEN) + (segment * THREADS + t) * ROWS)
+    face = np.int32(first + t * ROWS)
     me = thread_offset(t, lane)
     chunk = assemble_up(
         z, d, flux, qo, qn, z_out, friction, terms, ends, values, series_row, shared, me, face, i, ny, nx, p
     )
     a, c, x = column_threads(chunk, shared, me)
     if MODE == EXCHANGE or MODE == REDUCE:
-        publish_interfaces(chunks, block, t, lane, chunk, a, c, x)
+        final = min(THREADS - 1, (ny - first) // ROWS) if SEGMENT else THREADS - 1  # thread of the last face
+        publish_interfaces(chunks, block, t, final, lane, chunk, a, c, x)
     if MODE == REDUCE:
         return
     x_before, x_after = outside(chunks, interfaces, flags, guard, shared, block, segment, chunk, a, c, x)
     lower, x = last_unknowns(shared, me, a, c, x, x_before, x_after)
-    substitute_down(z_out, flux_out, shared, me, face, i, ny, lower, x, p)
+    substitute_down(z_out, flux_out, shared, me, face, i, start, ny, lower, x, p)
 
 
-def shape_of(
-    ny: int, nx: int, rows: int, threads: int, width: int, is_open: bool
-) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return grid and block of the sweep."""
-    faces = ny + (1 if is_open else 0)
+def shape_of(faces: int, nx: int, rows: int, threads: int, width: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return grid and block of the sweep; faces : number of faces of a column."""
     return (-(-nx // width), -(-faces // (rows * threads))), (width, threads)
