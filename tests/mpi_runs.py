@@ -29,6 +29,7 @@ RUNS = {
     "explicit": explicit_runs.bay,
     "explicit, single": lambda device: explicit_runs.basin(device, precision="single", sides="torus"),
     "implicit": adi_runs.bay,
+    "implicit, thick slabs": lambda device: adi_runs.bay(device, "single", ny=601),
     "gyre": gyre,
     "waves": basin,
     "waves, periodic": torus,

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from eagre.backend.device import Device, Launch
 from eagre.models.shallow_water_adi.setup import Segment
 from eagre.models.shallow_water_adi.sweeps import segments_cpu
@@ -50,7 +48,7 @@ class CpuSegments(Segments):
         super().__init__(*arguments)
         (first, last), device = self.faces, self.device
         shapes = segments_cpu.segment_workspace(last + 1 - first, self.nx, workers)
-        self._workspace = tuple(np.zeros(shape, self.ends.dtype) for shape in shapes)
+        self._workspace = tuple(device.zeros(shape, self.ends.dtype) for shape in shapes)
         self._edges = device.zeros((3, self.nx), self.ends.dtype)
         entries = (segments_cpu.reduce_y_cpu, segments_cpu.finish_y_cpu)
         self._programs = [device.program(entry, self.precision, switches) for entry in entries]
