@@ -53,6 +53,7 @@ from eagre.models.registry import load_case as load_case
 from eagre.models.shallow_water.model import ShallowWater as ShallowWater
 from eagre.models.shallow_water_adi.ensemble import ShallowWaterADIEnsemble as ShallowWaterADIEnsemble
 from eagre.models.shallow_water_adi.model import ShallowWaterADI as ShallowWaterADI
+from eagre.processes import distributed as distributed
 from eagre.stepping.averages import TimeStatistics as TimeStatistics
 from eagre.stepping.maps import Maps as Maps
 from eagre.sweeps.dataset import open_sweep as open_sweep

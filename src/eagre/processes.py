@@ -18,13 +18,14 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from eagre.backend.group import Group
-from eagre.backend.mpi.group import connected
+from eagre.backend.mpi.group import Shared, connected
 from eagre.backend.mpi.launch import communicator, device_of_process
 from eagre.backend.mpi.transport import wait
 from eagre.contract import Model, Recording
 from eagre.errors import EagreError
 
 PARTS = ("sample", "take")  # methods of the objects of a model that measure
+HOMES = ("eagre.models", "eagre.stepping")  # packages of these objects
 PAUSE = 2e-4  # time between looks for the next command, s
 FAILED, INTERRUPTED = 1, 130  # exit codes of a run that one process ended
 FOLLOWED = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1") if hasattr(signal, name)]
@@ -116,12 +117,15 @@ class Leader:
         if self._finished:
             raise EagreError("The other processes have ended: the model can be used no longer.")
         self._send(command)
+        Shared.reading = True
         try:
             result = work()
         except EagreError:
             raise
         except BaseException as error:
             _end_all(self.comm, error)
+        finally:
+            Shared.reading = False
         late, self._late = self._late, None
         if late is not None:
             raise late
@@ -213,7 +217,7 @@ def _next_command(comm: Any) -> Any:
 
 def _measures(value: Any) -> bool:
     """Return whether a value is an object of a model that measures, which other calls refer to."""
-    return type(value).__module__.startswith("eagre.models") and any(hasattr(type(value), name) for name in PARTS)
+    return type(value).__module__.startswith(HOMES) and any(hasattr(type(value), name) for name in PARTS)
 
 
 def _end_all(comm: Any, error: BaseException) -> NoReturn:

@@ -8,13 +8,13 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
 import xarray as xr
 
-from conftest import ROOT
 from eagre.backend.mpi import launch
 from eagre.errors import DeviceError
 from eagre.io.restart import read_restart
@@ -74,7 +74,10 @@ def eagre(folder, *arguments):
 def assert_same_files(ours, theirs):
     for name in ("out.nc", "maps.nc"):
         with xr.open_dataset(ours / name) as one, xr.open_dataset(theirs / name) as other:
-            assert list(one) == list(other) and all(np.array_equal(one[key], other[key]) for key in other)
+            assert list(one) == list(other) and one.time[-1] == other.time[-1]
+            for key in set(other) - {"time_bounds"}:
+                ours_last, theirs_last = (data[key].isel(time=-1, missing_dims="ignore") for data in (one, other))
+                assert np.array_equal(ours_last, theirs_last, equal_nan=True), key
     assert (ours / "gauges.csv").read_text().split("\n")[-5:] == (theirs / "gauges.csv").read_text().split("\n")[-5:]
     one, other = read_restart(ours / "restart.nc"), read_restart(theirs / "restart.nc")
     assert all(np.array_equal(one[key], other[key], equal_nan=True) for key in other)
@@ -108,7 +111,7 @@ def test_a_restart_in_another_number_of_processes(folders):
         (["--set", "friction.maning=0.03"], 2, 2, ["manning", "friction.maning"]),
         (["--set", "run.device=cpu,cpu"], 2, 2, ["each process has one device"]),
         (["--set", "grid.ny=9"], 3, 2, ["3 devices for 9 rows", "mpirun -n 2"]),
-        (["--set", "numerics.kernels=reference"], 2, 2, ["reference kernels run on one device only"]),
+        (["--set", "numerics.scheme=srk2"], 2, 2, ["This scheme runs on one device only"]),
         (["--set", "bed.expression=0.0/(x-x)"], 2, 2, ["finite"]),
     ],
 )
@@ -122,7 +125,8 @@ def test_one_message_for_an_error(folders, changes, count, code, words):
 
 def test_a_blow_up_leaves_the_last_valid_state(folders):
     (folder,) = folders("case")
-    changes = ["--set", "numerics.time_step=0.9", "--set", "initial.surface_elevation=3*exp(-((x-15)**2)/20)"]
+    changes = ["--set", "numerics.time_step=1.9", "--set", "gauges.interval=4", "--set", "output.interval=4",
+               "--set", "initial.surface_elevation=3*exp(-((x-15)**2)/20)"]  # fmt: skip
     done = mpi_eagre(2, folder, "run", "case.toml", *changes)
     assert done.returncode == 3 and done.stderr.count("error:") == 1, done.stdout + done.stderr
     assert np.isfinite(read_restart(folder / "restart.nc")["q"]).all()
@@ -148,7 +152,7 @@ def processes_of(folder):
     for entry in os.listdir("/proc"):
         try:
             if entry.isdigit() and os.readlink(f"/proc/{entry}/cwd") == str(folder):
-                text = open(f"/proc/{entry}/environ").read()
+                text = Path(f"/proc/{entry}/environ").read_text()
                 rank = [one.partition("=")[2] for one in text.split("\0") if one.startswith("PMI_RANK=")]
                 found += [(int(rank[0]), int(entry))] if rank else []
         except OSError:
@@ -224,7 +228,9 @@ def test_a_script_runs_on_in_the_first_process(tmp_path):
     assert ours[0] == "device 2 processes: cpu (1 thread) each" and ours[1:] == theirs[1:]
 
 
-BROKEN = SCRIPT.replace("    grid = eagre", "    from mpi4py import MPI\n    1 // (1 - MPI.COMM_WORLD.rank)\n    grid = eagre")
+BROKEN = SCRIPT.replace(
+    "    grid = eagre", "    from mpi4py import MPI\n    1 // (1 - MPI.COMM_WORLD.rank)\n    grid = eagre"
+)
 
 
 def test_an_error_of_one_process_ends_all(tmp_path):

@@ -127,8 +127,7 @@ def test_transfers_are_named_and_ordered():
     assert CASES["bands"].messages({"a": "centre", "b": "face_y"}, targets=[1]) == found[2:6]
 
 
-def test_the_transport_collects_in_the_order_of_ranks():
-    transport = LocalTransport(select_devices("cpu,cpu"))
+def test_stages_in_sequence():
     assert in_sequence([[1], [2]], [[3, 4], []]) == [[1, 3, 4], [2]]
 
 

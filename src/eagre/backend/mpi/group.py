@@ -19,6 +19,7 @@ from eagre.backend.device import Device, HostCall, Launch, Transfer, Work
 from eagre.backend.exchange import Transport
 from eagre.backend.group import BARRIER, Group, Stage, after_others
 from eagre.backend.mpi.transport import MpiTransport, wait
+from eagre.errors import EagreError
 
 MAX_MESSAGE = 1 << 30  # bytes of one broadcast: MPI counts are 32-bit integers
 
@@ -43,11 +44,25 @@ class Shared(Device):
 
     comm: Any
     owner: int
+    reading = True
+    """Whether values may be read: all processes do the same now (set on the class, for all devices)."""
     _pinned: list[np.ndarray]
     _received: dict[int, np.ndarray]  # parts of `_pinned` that launches wrote since the last synchronisation
 
     def broadcast(self, values: np.ndarray) -> np.ndarray:
-        """Overwrite host values, which are C-contiguous, by the values of the owner, and return them."""
+        """Overwrite host values, which are C-contiguous, by the values of the owner, and return them.
+
+        Raises
+        ------
+        EagreError
+            If the other processes do not take part, who would never answer.
+        """
+        if not Shared.reading:
+            raise EagreError(
+                "A device was read outside of the methods of the model, which all processes call together.\n"
+                "allowed: methods and attributes of the model\n"
+                'write:   model.field("...")'
+            )
         elements = values.reshape(-1).view(np.uint8)
         for start in range(0, elements.size, MAX_MESSAGE):
             wait([self.comm.Ibcast(elements[start : start + MAX_MESSAGE], root=self.owner)])
