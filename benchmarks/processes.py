@@ -5,7 +5,7 @@ From the root of the repository, with the same model and size:
     python benchmarks/processes.py shallow-water --device cuda:0,cuda:1
     mpirun -n 2 python benchmarks/processes.py shallow-water --device cuda
 
-Each prints one line of JSON: the median time per step of several turns, and a hash of the state after the first turn,
+Each prints one line of JSON: the median time per step of several repeats, and a hash of the state after the first,
 which is equal in both.
 """
 
@@ -32,15 +32,15 @@ def hash_of(state: dict[str, np.ndarray]) -> str:
     return whole.hexdigest()[:12]
 
 
-def measured(model: Any, steps: int, turns: int) -> dict[str, Any]:
-    """Return the time per step, ms, and the hash of the state after the first turn."""
-    seconds, state = [], ""
-    for _ in range(turns + 1):  # the first compiles
+def measured(model: Any, steps: int, repeats: int) -> dict[str, Any]:
+    """Return the time per step, ms, and the hash of the state after the first repeat."""
+    seconds, checksum = [], ""
+    for _ in range(repeats + 1):  # the first compiles
         first, start = model.steps, time.perf_counter()
         model.advance(LATEST, max_steps=steps)
         seconds.append((time.perf_counter() - start) / (model.steps - first))
-        state = state or hash_of(model.state())
-    return {"ms": round(1e3 * median(seconds[1:]), 4), "state": state, "device": str(model.device)}
+        checksum = checksum or hash_of(model.state())
+    return {"ms": round(1e3 * median(seconds[1:]), 4), "state": checksum, "device": str(model.device)}
 
 
 def main() -> None:
@@ -51,18 +51,18 @@ def main() -> None:
     parser.add_argument("--precision", default="single")
     parser.add_argument("--points", type=int)
     parser.add_argument("--steps", type=int, default=100)
-    parser.add_argument("--turns", type=int, default=5)
-    given = parser.parse_args()
-    points = given.points or SIZES["cuda" if given.device.startswith("cuda") else "cpu"][given.model]
-    options = dict(MODELS[given.model](points)["default"])
+    parser.add_argument("--repeats", type=int, default=5)
+    arguments = parser.parse_args()
+    points = arguments.points or SIZES["cuda" if arguments.device.startswith("cuda") else "cpu"][arguments.model]
+    options = dict(MODELS[arguments.model](points)["default"])
     of = options.pop("model")
 
     def build(device: Any) -> Any:
-        return of(**options, precision=given.precision, device=device)
+        return of(**options, precision=arguments.precision, device=device)
 
-    model = distributed(build, given.device)
-    line = {"model": given.model, "points": points, "precision": given.precision}
-    print(json.dumps(line | measured(model, given.steps, given.turns)), flush=True)
+    model = distributed(build, arguments.device)
+    line = {"model": arguments.model, "points": points, "precision": arguments.precision}
+    print(json.dumps(line | measured(model, arguments.steps, arguments.repeats)), flush=True)
 
 
 if __name__ == "__main__":

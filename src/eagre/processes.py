@@ -24,11 +24,11 @@ from eagre.backend.mpi.transport import wait
 from eagre.contract import Model, Recording
 from eagre.errors import EagreError
 
-PARTS = ("sample", "take")  # methods of the objects of a model that measure
+MEASURING = ("sample", "take")  # methods of the objects of a model that measure
 HOMES = ("eagre.models", "eagre.stepping")  # packages of these objects
 PAUSE = 2e-4  # time between looks for the next command, s
 FAILED, INTERRUPTED = 1, 130  # exit codes of a run that one process ended
-FOLLOWED = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1") if hasattr(signal, name)]
+IGNORED = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1") if hasattr(signal, name)]
 """Signals that the first process acts on; the others ignore them."""
 
 
@@ -57,7 +57,7 @@ def distributed(build: Callable[[Group], Model], device: str = "auto") -> Model:
         return build(device)  # type: ignore[arg-type]
     leader = Leader(comm)
     if comm.rank > 0:
-        follow(comm, lambda: build(connected(device_of_process(comm, device), comm)))
+        repeat_calls(comm, lambda: build(connected(device_of_process(comm, device), comm)))
         sys.exit(0)
     atexit.register(leader.finish)
     return leader.build(lambda: build(connected(device_of_process(comm, device), comm)))
@@ -72,7 +72,7 @@ class Leader:
     """
 
     def __init__(self, comm: Any) -> None:
-        self.comm, self._parts = comm, 0
+        self.comm, self._calls = comm, 0
         self._calling, self._finished = False, False
         self._late: Exception | None = None
 
@@ -99,17 +99,17 @@ class Leader:
 
     def attribute(self, target: Any, path: tuple[Any, ...], name: str) -> Any:
         """Return an attribute of an object of the model, evaluated in all processes."""
-        return self._part(self._together(("get", path, name), lambda: getattr(target, name)), (*path, name))
+        return self._leading(self._together(("get", path, name), lambda: getattr(target, name)), (*path, name))
 
     def call(self, target: Any, path: tuple[Any, ...], name: str, arguments: tuple[Any, ...], options: Any) -> Any:
         """Return the result of a method of an object of the model, called in all processes."""
         local = [self._watched(one) if isinstance(one, Recording) else one for one in arguments]
         sent = [one._replace(sample_times=None, take=None) if isinstance(one, Recording) else one for one in arguments]
-        number = self._parts = self._parts + 1
+        number = self._calls = self._calls + 1
         command = ("call", path, name, sent, options, number)
-        return self._part(self._together(command, lambda: getattr(target, name)(*local, **options)), (number,))
+        return self._leading(self._together(command, lambda: getattr(target, name)(*local, **options)), (number,))
 
-    def _part(self, value: Any, path: tuple[Any, ...]) -> Any:
+    def _leading(self, value: Any, path: tuple[Any, ...]) -> Any:
         return LeadingModel(self, value, path) if _measures(value) else value
 
     def _together(self, command: Any, work: Callable[[], Any]) -> Any:
@@ -151,7 +151,7 @@ class LeadingModel:
 
     leader : Leader
     target : the object in this process
-    path : how other processes find the object: a number of `Follower.parts` and names of attributes
+    path : how other processes find the object: number of an earlier call, and names of attributes
     """
 
     def __init__(self, leader: Leader, target: Any, path: tuple[Any, ...]) -> None:
@@ -162,36 +162,36 @@ class LeadingModel:
         return type(self._target)
 
     def __getattr__(self, name: str) -> Any:
-        found = inspect.getattr_static(self._target, name, None)
-        if name == "run" and inspect.isfunction(found):  # a run reads the clock and writes files
-            return partial(found, self)
-        if inspect.isfunction(found) or isinstance(found, classmethod | staticmethod):
+        static = inspect.getattr_static(self._target, name, None)
+        if name == "run" and inspect.isfunction(static):  # a run reads the clock and writes files
+            return partial(static, self)
+        if inspect.isfunction(static) or isinstance(static, classmethod | staticmethod):
             return lambda *arguments, **options: self._leader.call(self._target, self._path, name, arguments, options)
         return self._leader.attribute(self._target, self._path, name)
 
 
-def follow(comm: Any, build: Callable[[], Model]) -> None:
+def repeat_calls(comm: Any, build: Callable[[], Model]) -> None:
     """Follow the first process until it has finished."""
-    for number in FOLLOWED:
+    for number in IGNORED:
         signal.signal(number, signal.SIG_IGN)
-    parts: dict[Any, Any] = {}
+    objects: dict[Any, Any] = {}
     while (command := _next_command(comm)) is not None:
         try:
-            _obey(comm, command, build, parts)
+            _obey(comm, command, build, objects)
         except EagreError:
             continue  # the first process has the same error and reports it
         except BaseException as error:
             _end_all(comm, error)
 
 
-def _obey(comm: Any, command: tuple[Any, ...], build: Callable[[], Model], parts: dict[Any, Any]) -> None:
-    """Do what the first process does; `parts` : results of earlier calls by number, and the model."""
+def _obey(comm: Any, command: tuple[Any, ...], build: Callable[[], Model], objects: dict[Any, Any]) -> None:
+    """Make a call of the first process; `objects` : results of earlier calls by number, and the model."""
     kind, *details = command
     if kind == "build":
-        parts["model"] = build()
+        objects["model"] = build()
         return
     path, name = details[:2]
-    target = parts["model"] if not path or isinstance(path[0], str) else parts[path[0]]
+    target = objects["model"] if not path or isinstance(path[0], str) else objects[path[0]]
     for attribute in path if not path or isinstance(path[0], str) else path[1:]:
         target = getattr(target, attribute)
     if kind == "get":
@@ -201,7 +201,7 @@ def _obey(comm: Any, command: tuple[Any, ...], build: Callable[[], Model], parts
     local = [_followed(comm, one) if isinstance(one, Recording) else one for one in arguments]
     result = getattr(target, name)(*local, **options)
     if _measures(result):
-        parts[number] = result
+        objects[number] = result
 
 
 def _followed(comm: Any, recording: Recording) -> Recording:
@@ -217,7 +217,7 @@ def _next_command(comm: Any) -> Any:
 
 def _measures(value: Any) -> bool:
     """Return whether a value is an object of a model that measures, which other calls refer to."""
-    return type(value).__module__.startswith(HOMES) and any(hasattr(type(value), name) for name in PARTS)
+    return type(value).__module__.startswith(HOMES) and any(hasattr(type(value), name) for name in MEASURING)
 
 
 def _end_all(comm: Any, error: BaseException) -> NoReturn:

@@ -116,7 +116,7 @@ def run(
     from eagre.config.changes import parse_changes
     from eagre.io.records.output_paths import locked
     from eagre.models.registry import load_case
-    from eagre.processes import Leader, follow
+    from eagre.processes import Leader, repeat_calls
     from eagre.stepping.run import interrupts
 
     if threads is not None:
@@ -124,7 +124,7 @@ def run(
     comm = communicator()
     build = partial(_build, device=device, precision=precision, comm=comm)
     if comm is not None and comm.rank > 0:
-        follow(comm, lambda: build(load_case(case_file, parse_changes(changes or ()))))
+        repeat_calls(comm, lambda: build(load_case(case_file, parse_changes(changes or ()))))
         return
     with ExitStack() as stack:
         leader = None if comm is None else stack.enter_context(Leader(comm))
@@ -147,8 +147,8 @@ def _build(case: Case, *, device: str | None, precision: str | None, comm: Any) 
     from eagre.backend.mpi.group import connected
     from eagre.backend.mpi.launch import device_of_process
 
-    own = device_of_process(comm, device or case.run.device)
-    return case.build(device=connected(own, comm), precision=precision)
+    local = device_of_process(comm, device or case.run.device)
+    return case.build(device=connected(local, comm), precision=precision)
 
 
 def prepare(

@@ -3,8 +3,8 @@
 All processes run the same host program on the devices of all ranks. In each process one device is real; the others are
 remote: their arrays are never touched and their launches do nothing. A copy to the host (`host`, `sample`, a `transfer`
 to pinned memory) is a collective operation: the owner of the device copies and broadcasts. All processes therefore hold
-the same values and take the same decisions, and results have the bits of as many devices in one process. What processes
-may measure differently, such as the wall clock, is taken from rank 0 (`MpiGroup.agreed`).
+the same values and take the same decisions. Results are bitwise equal to those of as many devices in one process. The
+wall clock and other values that processes may measure differently are taken from rank 0 (`MpiGroup.agreed`).
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class Shared(Device):
     comm: Any
     owner: int
     reading = True
-    """Whether values may be read: all processes do the same now (set on the class, for all devices)."""
+    """True while all processes make the same call, so values can be read (set on the class)."""
     _pinned: list[np.ndarray]
-    _received: dict[int, np.ndarray]  # parts of `_pinned` that launches wrote since the last synchronisation
+    _received: dict[int, np.ndarray]  # regions of `_pinned` that launches wrote since the last synchronisation
 
     def broadcast(self, values: np.ndarray) -> np.ndarray:
         """Overwrite host values, which are C-contiguous, by the values of the owner, and return them.
@@ -55,7 +55,7 @@ class Shared(Device):
         Raises
         ------
         EagreError
-            If the other processes do not take part, who would never answer.
+            If the other processes do not take part in reading it.
         """
         if not Shared.reading:
             raise EagreError(
@@ -182,9 +182,9 @@ class MpiGroup(Group):
         super().__init__(devices)
         shared = [device for device in self.devices if isinstance(device, Shared)]
         self.comm = shared[0].comm
-        self.rank, self.own = self.comm.rank, shared[self.comm.rank]
-        self.graphs = self.own.graphs
-        names = self.comm.allgather(str(self.own))
+        self.rank, self.local = self.comm.rank, shared[self.comm.rank]
+        self.graphs = self.local.graphs
+        names = self.comm.allgather(str(self.local))
         each = names[0] if len(set(names)) == 1 else ", ".join(names)
         self.name = f"{len(names)} processes: {each}{' each' if len(set(names)) == 1 else ''}"
 
@@ -196,8 +196,8 @@ class MpiGroup(Group):
 
     def repeated(self, schedule: Sequence[Stage], times: int) -> Callable[[], None]:
         stages = [stage for stage in schedule if stage is not BARRIER]
-        parts = [[launch for stage in stages for launch in after_others(stage[rank])] for rank in self._ranks]
-        each = [device.repeated(part, times) for device, part in zip(self.devices, parts, strict=True)]
+        regions = [[launch for stage in stages for launch in after_others(stage[rank])] for rank in self._ranks]
+        each = [device.repeated(region, times) for device, region in zip(self.devices, regions, strict=True)]
         calls = [go for go in each if go is not _nothing]
 
         def go() -> None:
@@ -214,7 +214,7 @@ class MpiGroup(Group):
 
     def copies(self, device: Device, pairs: Sequence[tuple[Any, Any]]) -> list[Launch | HostCall]:
         """Return copies between arrays of one device."""
-        if device is not self.own or not pairs:
+        if device is not self.local or not pairs:
             return []
         if device.kind == "cuda":
             from eagre.backend.peer_copies import copy_launches
@@ -230,22 +230,22 @@ class MpiGroup(Group):
         return range(len(self.devices))
 
 
-def connected(own: Device, comm: Any) -> MpiGroup:
+def connected(local: Device, comm: Any) -> MpiGroup:
     """Return the group of the devices of all processes of a communicator.
 
-    own : device of this process; all processes have devices of one kind
+    local : device of this process; all processes have devices of one kind
     """
-    kind = type(own)
-    own_type = type(f"Own{kind.__name__}", (Shared, kind), {})
+    kind = type(local)
+    local_type = type(f"Own{kind.__name__}", (Shared, kind), {})
     remote_type = type(f"Remote{kind.__name__}", (Shared, Remote, kind), {})
     return MpiGroup(
-        [_copy_of(own, own_type if rank == comm.rank else remote_type, comm, rank) for rank in range(comm.size)]
+        [_copy_of(local, local_type if rank == comm.rank else remote_type, comm, rank) for rank in range(comm.size)]
     )
 
 
-def _copy_of(own: Device, of: type, comm: Any, owner: int) -> Any:
+def _copy_of(local: Device, of: type, comm: Any, owner: int) -> Any:
     device = object.__new__(of)
-    device.__dict__.update(own.__dict__, comm=comm, owner=owner, _pinned=[], _received={})
+    device.__dict__.update(local.__dict__, comm=comm, owner=owner, _pinned=[], _received={})
     return device
 
 

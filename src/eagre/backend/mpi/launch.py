@@ -70,7 +70,7 @@ class MessageSpeed(NamedTuple):
 
     @property
     def is_slow(self) -> bool:
-        """Whether a step of a model would wait for messages rather than compute."""
+        """True if a step of a model would mostly wait for messages."""
         return self.latency > SLOW_LATENCY or self.bandwidth < SLOW_BANDWIDTH
 
     def __str__(self) -> str:
@@ -100,7 +100,7 @@ def message_speed(comm: Any, device: Device, rank: int) -> MessageSpeed:
             comm.Barrier()
             start = time.perf_counter()
             go()
-            group.own.synchronize()
+            group.local.synchronize()
             elapsed = (time.perf_counter() - start) / TRIALS
         seconds.append(comm.bcast(elapsed, root=0))
     short, long = seconds
@@ -109,7 +109,7 @@ def message_speed(comm: Any, device: Device, rank: int) -> MessageSpeed:
 
 
 def local_rank(comm: Any) -> tuple[int, int]:
-    """Return the number of this process among those of its host, and their number."""
+    """Return the index of this process on its host, and the number of processes of the host."""
     names = comm.allgather(host_of_process())
     return names[: comm.rank].count(names[comm.rank]), names.count(names[comm.rank])
 
@@ -176,7 +176,7 @@ def _check_distinct(comm: Any, device: Any) -> None:
 
 
 def _share_cores(count: int) -> None:
-    """Share the cores of a host among its processes, unless each was bound to cores of its own."""
+    """Share the cores of a host among its processes, unless each was bound to separate cores."""
     from eagre.backend.cpu.compiler import set_threads, threads
 
     bound = hasattr(os, "sched_getaffinity") and len(os.sched_getaffinity(0)) < (os.cpu_count() or 1)

@@ -12,7 +12,7 @@ import cupy
 import numpy as np
 
 from eagre.backend.device import HostCall, Launch
-from eagre.backend.mpi.transport import message_size, parts_of
+from eagre.backend.mpi.transport import message_size, region_views
 from eagre.backend.peer_copies import Pair, copy_launches
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Nccl:
     def __init__(self, comm: Any) -> None:
         from cupy.cuda import nccl
 
-        os.environ.setdefault("NCCL_GRAPH_MIXING_SUPPORT", "0")  # one stream: exchanges run one after another
+        os.environ.setdefault("NCCL_GRAPH_MIXING_SUPPORT", "0")  # one stream: exchanges run sequentially
         self._nccl = nccl
         name = nccl.get_unique_id() if comm.rank == 0 else None
         self._comm = nccl.NcclCommunicator(comm.size, comm.bcast(name, root=0), comm.rank)
@@ -66,34 +66,34 @@ def exchange_launches(
     group: MpiGroup, sent: dict[int, list[Any]], received: dict[int, list[Any]], copies: list[Pair]
 ) -> list[Launch | HostCall]:
     """Return launches that pack, exchange and unpack; parameters as for `eagre.backend.mpi.transport.HostExchange`."""
-    own = group.own
-    own.use()
+    local = group.local
+    local.use()
     packed: list[Pair] = [*copies]
     unpacked: list[Pair] = []
     messages_out, messages_in = [], []
-    for rank, parts in sent.items():
-        message = _in_place(parts)
+    for rank, regions in sent.items():
+        message = _sent_directly(regions)
         if message is None:
-            message = own.zeros((message_size(parts),), np.uint8)
-            packed += zip(parts_of(message, parts), parts, strict=True)
+            message = local.zeros((message_size(regions),), np.uint8)
+            packed += zip(region_views(message, regions), regions, strict=True)
         messages_out.append((rank, message))
-    for rank, parts in received.items():
-        message = _in_place(parts)
+    for rank, regions in received.items():
+        message = _sent_directly(regions)
         if message is None:
-            message = own.zeros((message_size(parts),), np.uint8)
-            unpacked += zip(parts, parts_of(message, parts), strict=True)
+            message = local.zeros((message_size(regions),), np.uint8)
+            unpacked += zip(regions, region_views(message, regions), strict=True)
         messages_in.append((rank, message))
     exchange = HostCall(communicator_of(group.comm).exchange, (messages_out, messages_in), captured=True)
-    return [*_copies(own, packed), exchange, *_copies(own, unpacked)]
+    return [*_copies(local, packed), exchange, *_copies(local, unpacked)]
 
 
-def _in_place(parts: Sequence[Any]) -> Any:
-    """Return the only part of a message if it is contiguous and needs no padding, otherwise None.
+def _sent_directly(regions: Sequence[Any]) -> Any:
+    """Return the only region of a message if it is contiguous and needs no padding, otherwise None.
 
     Several messages to one process take longer than one that is packed.
     """
-    alone = len(parts) == 1 and parts[0].flags.c_contiguous and parts[0].nbytes == message_size(parts)
-    return parts[0] if alone else None
+    alone = len(regions) == 1 and regions[0].flags.c_contiguous and regions[0].nbytes == message_size(regions)
+    return regions[0] if alone else None
 
 
 def _copies(device: Any, pairs: Sequence[Pair]) -> list[Launch]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from eagre.backend.mpi.group import MpiGroup
 
 QUICK_TESTS = 1000  # tests of requests before pauses
-ALIGNMENT = 16  # bytes: start of each part of a message
+ALIGNMENT = 16  # bytes: start of each region of a message
 
 
 class MpiTransport:
@@ -34,15 +34,15 @@ class MpiTransport:
 
     def exchange(self, messages: Iterable[Message]) -> Stage:
         """See `Transport.exchange`; this process sends and receives, also for itself."""
-        own, copies = self.group.rank, []
+        local, copies = self.group.rank, []
         sent: dict[int, list[Any]] = {}
         received: dict[int, list[Any]] = {}
         for message in messages:
             source = target = None
-            if message.source == own:
-                source = self._published[own, message.field][message.there]
-            if message.target == own:
-                target = self._published[own, message.into or message.field][message.here]
+            if message.source == local:
+                source = self._published[local, message.field][message.there]
+            if message.target == local:
+                target = self._published[local, message.into or message.field][message.here]
             if source is not None and target is not None:
                 copies.append((target, source))
             elif source is not None:
@@ -50,15 +50,15 @@ class MpiTransport:
             elif target is not None:
                 received.setdefault(message.source, []).append(target)
         launches = self._launches(sent, received, copies)
-        return [launches if rank == own else [] for rank in range(len(self.group.devices))]
+        return [launches if rank == local else [] for rank in range(len(self.group.devices))]
 
     def _launches(
         self, sent: dict[int, list[Any]], received: dict[int, list[Any]], copies: list[tuple[Any, Any]]
     ) -> Sequence[Launch | HostCall]:
         group = self.group
         if not (sent or received):
-            return group.copies(group.own, copies)
-        if group.own.kind == "cuda":
+            return group.copies(group.local, copies)
+        if group.local.kind == "cuda":
             from eagre.backend.mpi.nccl import exchange_launches
 
             return exchange_launches(group, sent, received, copies)
@@ -66,7 +66,7 @@ class MpiTransport:
 
 
 class HostExchange:
-    """Exchange of host arrays by persistent requests; calling it returns when all parts have arrived.
+    """Exchange of host arrays by persistent requests; calling it returns when all regions have arrived.
 
     Parameters
     ----------
@@ -84,16 +84,16 @@ class HostExchange:
 
         self._start = MPI.Prequest.Startall
         self._sends, self._receives = [], []
-        self._packed: list[tuple[Any, Any]] = []  # (part of a message, part of an array)
+        self._packed: list[tuple[Any, Any]] = []  # (region of a message, region of an array)
         self._unpacked: list[tuple[Any, Any]] = []
         self._copies = copies
-        for target, parts in sent.items():
-            message = np.zeros(message_size(parts), np.uint8)
-            self._packed += zip(parts_of(message, parts), parts, strict=True)
+        for target, regions in sent.items():
+            message = np.zeros(message_size(regions), np.uint8)
+            self._packed += zip(region_views(message, regions), regions, strict=True)
             self._sends.append(comm.Send_init(message, dest=target))
-        for source, parts in received.items():
-            message = np.zeros(message_size(parts), np.uint8)
-            self._unpacked += zip(parts, parts_of(message, parts), strict=True)
+        for source, regions in received.items():
+            message = np.zeros(message_size(regions), np.uint8)
+            self._unpacked += zip(regions, region_views(message, regions), strict=True)
             self._receives.append(comm.Recv_init(message, source=source))
         weakref.finalize(self, _free, [*self._sends, *self._receives])
 
@@ -111,7 +111,7 @@ class HostExchange:
 
 
 def wait(requests: Sequence[Any], pause: float = 0.0) -> None:
-    """Wait for requests and leave the core to other processes meanwhile, which MPI libraries do not while they wait.
+    """Wait for requests and yield the core to other processes, which MPI libraries do not do.
 
     pause : time between tests after the first ones, s
     """
@@ -129,20 +129,20 @@ def _free(requests: Sequence[Any]) -> None:
         request.Free()
 
 
-def message_size(parts: Sequence[Any]) -> int:
+def message_size(regions: Sequence[Any]) -> int:
     """Return the size of a message with copies of arrays, bytes."""
-    return sum(_size(part) for part in parts)
+    return sum(_size(region) for region in regions)
 
 
-def parts_of(message: Any, parts: Sequence[Any]) -> list[Any]:
+def region_views(message: Any, regions: Sequence[Any]) -> list[Any]:
     """Return views of a message, uint8 (n,), with the shapes and types of arrays."""
     views, start = [], 0
-    for part in parts:
-        stop = start + math.prod(part.shape) * part.dtype.itemsize
-        views.append(message[start:stop].view(part.dtype).reshape(part.shape))
-        start += _size(part)
+    for region in regions:
+        stop = start + math.prod(region.shape) * region.dtype.itemsize
+        views.append(message[start:stop].view(region.dtype).reshape(region.shape))
+        start += _size(region)
     return views
 
 
-def _size(part: Any) -> int:
-    return -(-math.prod(part.shape) * part.dtype.itemsize // ALIGNMENT) * ALIGNMENT
+def _size(region: Any) -> int:
+    return -(-math.prod(region.shape) * region.dtype.itemsize // ALIGNMENT) * ALIGNMENT
