@@ -7,7 +7,7 @@ from typing import Any
 from eagre.backend.compilation.cells import cell, real
 from eagre.backend.device import Launch
 from eagre.kernels.implicit_lines import LAND
-from eagre.kernels.maps import held, moment_of, take_up
+from eagre.kernels.maps import MapState, held, moment_of, take_up
 from eagre.kernels.roots import larger
 from eagre.models.shallow_water_adi.memory_layout import PADDING
 from eagre.models.shallow_water_adi.sampling.velocity import velocity_x, velocity_y
@@ -15,8 +15,13 @@ from eagre.stepping.maps import MapAccumulator as BaseAccumulator
 
 
 @cell
-def take_state(j, i, z, bed, p, q_before, q_after, maps, times, time_row, dry):
-    """Accumulate the state of interior cell (j, i) at times[time_row, -1], s; q : half a step before and after."""
+def take_state(j, i, z, bed, fluxes, maps, when, dry):
+    """Accumulate the state of interior cell (j, i) in the maps.
+
+    fluxes : p, and q half a step before and after; when : times, s, and the row whose last one is that of the state
+    """
+    p, q_before, q_after = fluxes
+    times, time_row = when
     row, column = j + 1, i + PADDING
     b = bed[row, column]
     if b < real(LAND):
@@ -28,7 +33,7 @@ def take_state(j, i, z, bed, p, q_before, q_after, maps, times, time_row, dry):
         v = velocity_y(row, column, z, bed, q_low, q_high, dry)
         hu, hv = real(0.5) * (p_low + p_high), real(0.5) * (q_low + q_high)
         moment = moment_of(maps, times[time_row, times.shape[1] - 1])
-        take_up(maps, j, i, z[row, column], h, u, v, hu, hv, held(maps, j, i), moment)
+        take_up(maps, j, i, MapState(z[row, column], h, u, v, hu, hv), held(maps, j, i), moment)
 
 
 class MapAccumulator(BaseAccumulator):
@@ -47,5 +52,5 @@ class MapAccumulator(BaseAccumulator):
             return []
         program = engine.device.loop(take_state, engine.precision, self.switches)
         fluxes = (engine.p[parity], engine.q[1 - parity], engine.q[parity])
-        arguments = (engine.z[0], engine.bed, *fluxes, self.arrays, times, row, self._dry)
+        arguments = (engine.z[0], engine.bed, fluxes, self.arrays, (times, row), self._dry)
         return [engine.device.over(program, engine.setup.grid.shape, arguments)]
