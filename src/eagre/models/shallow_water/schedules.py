@@ -14,7 +14,7 @@ import numpy as np
 
 from eagre.backend.device import Device, Launch
 from eagre.boundaries.edges import edge_levels
-from eagre.boundaries.ghosts import LENGTH, boundary_pass_cuda, ghosts_cpu, tail_cpu
+from eagre.boundaries.ghosts import LENGTH, Segments, boundary_pass_cuda, ghosts_cpu, tail_cpu
 from eagre.layouts.gpu_properties import MAX_WARPS, STATIC_SHARED
 from eagre.models.shallow_water.active_tiles import Active, ActiveTiles
 from eagre.models.shallow_water.kernels import Buffers
@@ -41,14 +41,15 @@ def boundary_pass(engine: Any, q: Any, phase: int, **switches: Any) -> list[Laun
     setup, device = engine.setup, engine.device
     switches = {**engine.ghost_switches, "SERIES": setup.varies, "FILL": 2 if setup.varies else 1, **switches}
     program = partial(device.program, precision=engine.precision, switches=switches)
-    arguments = (q, engine.bed, engine.segments, engine.forcing, engine.levels, engine.parameters, engine.clock)
+    segments = Segments(engine.segments, engine.forcing, engine.levels)
+    arguments = (q, engine.bed, segments, engine.parameters, engine.clock)
     if device.kind == "cpu":
         tail = Launch(program(tail_cpu), (engine.forcing, engine.clock, engine.rates, engine.series, phase))
         # Without a gate one kernel serves both cases.
         gated = switches if switches["FILL"] == 2 else {**switches, "GATE_ACCEPTED": False}
         ghosts = partial(device.program, ghosts_cpu, engine.precision, gated)
         return [Launch(ghosts(), (*arguments, phase)), tail] if switches["FILL"] else [tail]
-    arguments = (*arguments, engine.rates, engine.series, phase, engine.arrived)
+    arguments = (*arguments, (engine.rates, engine.series), phase, engine.arrived)
     longest = 2 * max(*setup.grid.shape, int(engine.table[:, LENGTH].max()))
     threads = device.parameters("shallow-water.boundary").threads
     blocks = (-(-(longest + 1) // threads), len(setup.segments))

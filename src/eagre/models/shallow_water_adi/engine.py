@@ -25,6 +25,7 @@ from eagre.models.shallow_water_adi.step_graphs import first_bad, run, step_grap
 from eagre.models.shallow_water_adi.sweeps import reference, sweep_cpu, sweep_cuda_x, sweep_cuda_y
 from eagre.models.shallow_water_adi.sweeps.launch_parameters import EPSILON, Plan, plan_of, resumed
 from eagre.solvers.tridiagonal import columns
+from eagre.solvers.tridiagonal.link import Coupling
 
 
 class Engine:
@@ -87,7 +88,8 @@ class Engine:
 
     def _ends_of(self, names: tuple[str, str]) -> cells.Ends:
         shape = self.setup.grid.shape
-        return cells.Ends(*(self.device.array(one) for name in names for one in ends_on(self.sides, name, shape)))
+        arrays = (self.device.array(one) for name in names for one in ends_on(self.sides, name, shape))
+        return cells.Ends(*arrays, self.values, 0)
 
     def _compile(self) -> list[Any]:
         setup = self.setup
@@ -267,7 +269,8 @@ class Engine:
     def sweep(self, which: int, fields: step.Sweep, row: int) -> list[Launch]:
         """Return the launches of the sweep along x (0) or y (1)."""
         grid, numbers = self.setup.grid, self.numbers[which]
-        common = (*fields, self._friction, self._terms[which].arguments, self._ends[which], self.values, row)
+        ends = self._ends[which]._replace(row=row)
+        common = (cells.Fields(*fields, self._friction), self._terms[which].arguments, ends)
         if self.setup.kernels == "reference":
             return self._reference.launches(self._programs[which], which, common, numbers)
         if self.device.kind == "cuda":
@@ -283,13 +286,14 @@ class Engine:
 
     def _sweep_cuda(self, which: int, common: tuple[Any, ...]) -> list[Launch]:
         grid, plan, numbers = self.setup.grid, self.plan, self.numbers[which]
-        size = (grid.ny, grid.nx, numbers)
+        size = ((grid.ny, grid.nx), numbers)
         if which == 0:
             more = (self.guard, plan.run, plan.overlap)
             return [Launch(self._programs[0], (*common, *more, *size), *plan.shape_x(grid))]
         (column_groups, segments), block = plan.shape_y(grid)
         at_once = getattr(self.device, "multiprocessors", 0)
-        arguments = (*common, self._chunks, self._interfaces, self._flags, at_once, self.guard, *size)
+        coupling = Coupling(self._chunks, self._interfaces, self._flags, self.guard)
+        arguments = (*common, coupling, at_once, *size)
         shape = ((column_groups, segments), block, plan.shared_y)
         passes = [Launch(program, arguments, *shape) for program in self._programs[1:3]]
         if plan.mode_y == columns.REDUCE:

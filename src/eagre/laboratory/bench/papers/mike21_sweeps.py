@@ -175,7 +175,7 @@ def row_of(z, d, flux, qo, qn, line, k, p):
     )  # fmt: skip
     qo4 = (of(qo, line, k - 1, 0), of(qo, line, k, 0), of(qo, line, k - 1, 1), of(qo, line, k, 1))
     qn4 = (of(qn, line, k - 1, 0), of(qn, line, k, 0), of(qn, line, k - 1, 1), of(qn, line, k, 1))
-    return face_row(z8, d8, flux5, qo4, qn4, p.friction, real(0.0), real(0.0), real(0.0), p)
+    return face_row(z8, d8, flux5, (qo4, qn4), p.friction, real(0.0), (real(0.0), real(0.0)), p)
 
 
 @cell
