@@ -88,8 +88,10 @@ class Engine:
 
     def _ends_of(self, names: tuple[str, str]) -> cells.Ends:
         shape = self.setup.grid.shape
-        arrays = (self.device.array(one) for name in names for one in ends_on(self.sides, name, shape))
-        return cells.Ends(*arrays, self.values, 0)
+        (low, low_slot), (high, high_slot) = (
+            map(self.device.array, ends_on(self.sides, name, shape)) for name in names
+        )
+        return cells.Ends(low, low_slot, high, high_slot, self.values, 0)
 
     def _compile(self) -> list[Any]:
         setup = self.setup
