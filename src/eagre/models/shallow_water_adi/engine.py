@@ -16,8 +16,7 @@ from eagre.models.shallow_water_adi.forcing import row_and_column, terms_along, 
 from eagre.models.shallow_water_adi.initial_state import stopped_at_walls
 from eagre.models.shallow_water_adi.memory_layout import PADDING, layout_of, padded, unpadded
 from eagre.models.shallow_water_adi.sampling import diagnostics
-from eagre.models.shallow_water_adi.sampling.averaging import BeginningAverages
-from eagre.models.shallow_water_adi.sampling.maps import MapAccumulator
+from eagre.models.shallow_water_adi.sampling.maps import BeginningAverages, MapAccumulator
 from eagre.models.shallow_water_adi.sampling.water_balance import Balance, CrossSectionVolumes
 from eagre.models.shallow_water_adi.setup import Setup
 from eagre.models.shallow_water_adi.sides import Side, end_switches, ends_on, sides_of
