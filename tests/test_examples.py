@@ -54,6 +54,7 @@ def test_every_example_is_tested_here():
     known += ["harbour_seiche", "monai_valley", "rain_on_catchment", "storm_surge", "submerged_bar", "thacker_bowl"]
     known += ["tide", "valley_flood", "rising_thermal", "density_current", "mountain_wave", "decaying_turbulence"]
     known += [
+        "cluster",
         "notebooks",
         "two_layer_jet",
         "shoal",

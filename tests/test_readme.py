@@ -64,6 +64,7 @@ CHANGES = {
     "docs/how-to/gis.md": "grid.dx=160.0, run.end_time=30 min",
     "docs/how-to/outputs.md": "run.end_time=20 min, output[2].interval=60, output[1].interval=5 min",
     "docs/how-to/python.md": "grid.dx=160.0, run.end_time=2 min",
+    "docs/how-to/sweeps.md": "grid.dx=160.0, run.end_time=1 min",
     "docs/how-to/waves.md": "basin.nx=177, run.end_time=40",
     "docs/models/anelastic.md": "run.end_time=60",
     "docs/models/barotropic.md": "run.end_time=10 d",
@@ -164,7 +165,7 @@ def run_command(page: str, line: str) -> None:
     if line.startswith("eagre new"):
         Path("case.toml").unlink(missing_ok=True)
     if line.startswith("eagre"):
-        changes = CHANGES.get(page, "").split(", ") if line.startswith("eagre run") else []
+        changes = CHANGES.get(page, "").split(", ") if line.startswith(("eagre run", "eagre sweep")) else []
         run_eagre(line, *(word for change in changes if change for word in ("--set", change)))
     else:
         subprocess.run([sys.executable, *shlex.split(line)[1:]], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)

@@ -22,7 +22,7 @@ HEAD = """\
 | code | meaning | what to do |
 |---|---|---|
 | 0 | success | |
-| 1 | failed benchmark or validation; internal error | for an internal error: report the output with `--debug` |
+| 1 | failed benchmark, validation or sweep; internal error | for an internal error: report the output with `--debug` |
 | 2 | invalid usage or input | correct the input; the message states the allowed values and a corrected line |
 | 3 | the solution blew up | check the reported cell; continue from the restart file with a smaller `courant_number` |
 | 4 | the requested device is not available | use `--device auto`, or install the extra `cuda` |

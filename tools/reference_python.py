@@ -42,6 +42,8 @@ SECTIONS = (
     Section("Models", "", "eagre", MODELS),
     Section("Common interface of the models", "Every model has these members.", "eagre.contract", ("Model",)),
     Section("Case files", "See :doc:`../how-to/python`.", "eagre", ("load_case",)),
+    Section("Parameter studies", "See :doc:`../how-to/sweeps`.", "eagre", ("sweep", "run_sweep", "open_sweep")),
+    Section("Members of a parameter study", "", "eagre.sweeps.running", ("Member",)),
     Section("Grids and time series", "", "eagre", ("Grid", "Series")),
     Section(
         "Shallow-water boundary conditions", "For `boundaries`; see :doc:`../how-to/boundaries`.", "eagre",

@@ -55,6 +55,10 @@ _HOME = {
     "ConvergenceError": "eagre.errors",
     "MemoryNeededError": "eagre.errors",
     "load_case": "eagre.models.registry",
+    "distributed": "eagre.processes",
+    "sweep": "eagre.sweeps.sweep",
+    "run_sweep": "eagre.sweeps.running",
+    "open_sweep": "eagre.sweeps.dataset",
 }
 _PACKAGES = {
     path.rpartition(".")[2]: f"eagre.{path}"

@@ -55,6 +55,9 @@ from eagre.models.shallow_water_adi.ensemble import ShallowWaterADIEnsemble as S
 from eagre.models.shallow_water_adi.model import ShallowWaterADI as ShallowWaterADI
 from eagre.stepping.averages import TimeStatistics as TimeStatistics
 from eagre.stepping.maps import Maps as Maps
+from eagre.sweeps.dataset import open_sweep as open_sweep
+from eagre.sweeps.running import run_sweep as run_sweep
+from eagre.sweeps.sweep import sweep as sweep
 from eagre.terms.atmospheric_pressure import AtmosphericPressure as AtmosphericPressure
 from eagre.terms.body_force import BodyForce as BodyForce
 from eagre.terms.coriolis import Coriolis as Coriolis

@@ -195,7 +195,7 @@ def check_thickness(group: Group, cells: int, min_cells: int, what: str, allowed
         raise InputError(
             f"{count} devices for {cells} {what}",
             allowed=f"{f'up to {max_devices} devices' if max_devices > 1 else 'one device'}: {allowed}",
-            fix=f'device = "{group.kind}"',
+            fix=f"mpirun -n {max(1, max_devices)} ..." if group.of_processes else f'device = "{group.kind}"',
             problem="The domain is too small for this number of devices.",
         )
 

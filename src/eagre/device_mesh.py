@@ -66,7 +66,7 @@ class DeviceMesh(Device):
         first = group.devices[0]
         self.group, self.rows, self.devices = group, rows, group.devices
         self.kind, self.target, self.name = group.kind, first.target, group.name
-        self.is_one = False
+        self.is_one, self.of_processes = False, group.of_processes
         self.graphs, self.multiprocessors = group.graphs, first.multiprocessors
 
     @property
@@ -191,6 +191,9 @@ class DeviceMesh(Device):
 
     def free_memory(self) -> int:
         return self.group.free_memory()
+
+    def agreed(self, value: Any) -> Any:
+        return self.group.agreed(value)
 
     def program(self, entry: Cell, precision: str, switches: Mapping[str, Any] | None = None) -> Callable[..., Any]:
         return self.devices[0].program(entry, precision, switches)

@@ -18,6 +18,8 @@ RUNS = {
     "bay": (bay, {"ny": 261}, 215.0),
     "bay, single": (bay, {"ny": 261, "precision": "single"}, 215.0),
     "walls inside": (bay, {"ny": 261, "boundaries": inside(3330.0, 18270.0)}, 215.0),
+    "thin slabs": (bay, {"ny": 41}, 215.0),
+    "thin slabs, long step": (pool, {"nx": 513, "ny": 90, "time_step": 60.0, "precision": "single"}, 600.0),
     "wide bay": (bay, {"nx": 601, "ny": 703}, 105.0),
     "pool": (pool, {"nx": 513, "ny": 901, "time_step": 15.0}, 400.0),
     "pool, single": (pool, {"nx": 513, "ny": 901, "time_step": 30.0, "precision": "single"}, 400.0),
@@ -41,11 +43,12 @@ def test_runs_repeat_and_restart_bit_for_bit(devices):
 
 
 def test_bands_hold_more_rows_when_the_water_rises(devices):
-    wide, high = 1900.0, 28070.0
+    wide, high = 1900.0, 70070.0
     everywhere = InternalArea([(0.0, 0.0), (wide, 0.0), (wide, high), (0.0, high)], Discharge(0.1 * wide * high))
-    options = {"ny": 401, "time_step": 20.0, "boundaries": Boundaries(internal=[everywhere])}
+    options = {"ny": 1001, "time_step": 20.0, "boundaries": Boundaries(internal=[everywhere])}
     ours, theirs = pool(devices, "single", **options), pool("cuda:0", "single", **options)
     before = ours._engine.overlap
+    assert not ours._engine.joined
     for model in (ours, theirs):
         for until in (70.0, 200.0):
             model.advance(until)

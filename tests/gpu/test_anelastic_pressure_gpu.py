@@ -27,6 +27,10 @@ def projected(name, precision, sides, terrain, **options):
     fields = (projection.u, projection.v, projection.w)
     for array, values in zip(fields, np.random.default_rng(2).standard_normal((3, *SHAPE)), strict=True):
         device.fill(array, values.astype(array.dtype))
+    through = np.random.default_rng(3).standard_normal((2, *SHAPE))
+    if "open" in sides:
+        ends = {"x": through[..., 0], "y": through[:, :, 0]}
+        projection.set_normal(**{axis: ends[axis] for axis, side in zip("zyx", sides, strict=True) if side == "open"})
     made = projection.solve(1.0)
     return np.stack([device.host(one) for one in fields]), made.iterations
 
@@ -38,6 +42,11 @@ def projected(name, precision, sides, terrain, **options):
         (("wall", "periodic", "periodic"), False, {}),
         (("periodic", "periodic", "periodic"), False, {}),
         (("wall", "wall", "periodic"), False, {}),
+        (("wall", "wall", "wall"), False, {}),
+        (("wall", "open", "open"), False, {}),
+        (("wall", "periodic", "open"), False, {}),
+        (("periodic", "wall", "open"), False, {}),
+        (("wall", "open", "wall"), True, {}),
         (("wall", "periodic", "wall"), True, {}),
         (("wall", "periodic", "wall"), True, {"num_directions": 3, "preconditioner": "line-jacobi"}),
         (("wall", "periodic", "periodic"), False, {"method": "gcr", "preconditioner": "none"}),

@@ -8,6 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from adi_runs import bay as partly_dry_bay
+from adi_runs import largest_difference as slab_difference
 from adi_runs import lines_along, pool, scattered_walls
 from eagre import (
     Absorbing,
@@ -34,6 +36,7 @@ OPEN = Boundaries(
 )
 
 WALLS = {nx: lines_along(scattered_walls((13, nx)), 100.0, 70.0) for nx in (41, 141)}
+WALLS_OF_SLABS = lines_along(scattered_walls((31, 9), 0.2), 100.0, 70.0)
 FORCES = (Rain(1e-4), Coriolis(f=1e-2), WindStress(2.0, -3.0))
 
 
@@ -140,6 +143,36 @@ def test_simulated_devices_equal_the_cpu_beside_walls_inside():
         model.advance(6.0)
     assert len(ours._engine.subdomains) == 2
     assert largest_difference(ours.state(), theirs.state()) < 1e-4
+
+
+JOINED = {
+    "all terms": (partly_dry_bay, {"viscosity": 2.0}, {"rows": 3, "threads": 2, "kinds": 4}, 3, "double"),
+    "threads without a face": (partly_dry_bay, {}, {"rows": 3, "threads": 8, "kinds": 4, "width": 8}, 2, "double"),
+    "three values per row": (pool, {"drying": "off", "dissipation": "none"}, {"rows": 4, "threads": 2, "kinds": 3}, 2,
+                             "double"),
+    "walls inside": (pool, {"boundaries": Boundaries(internal=WALLS_OF_SLABS)}, {"rows": 5, "threads": 1}, 4, "double"),
+    "usual layout": (pool, {}, {}, 4, "single"),
+}  # fmt: skip
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize(("make", "options", "layout", "count", "precision"), JOINED.values(), ids=JOINED)
+def test_simulated_joined_lines_equal_the_cpu(make, options, layout, count, precision):
+    """Slabs of 7 or more rows, which one or more blocks of a column hold."""
+    from eagre.backend.simulated.device import SimulatedDevice
+
+    devices = Group([SimulatedDevice() for _ in range(count)]), "cpu"
+    ours, theirs = (make(device, precision, nx=9, ny=31, **options) for device in devices)
+    for engine in ours._engine.engines:
+        if layout:
+            engine.replan(overlap=64, warps=1, run=2, **layout)
+        segments = engine._shape_y()[0][1]
+        assert (segments > 1) == (layout.get("threads", 8) < 8)
+    ours._engine.step_graphs.clear()
+    for model in (ours, theirs):
+        model.advance(2.0 * theirs._engine.dt)
+    tolerance = 1e-5 if precision == "single" else 1e-12
+    assert ours._engine.joined and slab_difference(ours, theirs) < tolerance
 
 
 @pytest.mark.simulator

@@ -61,6 +61,26 @@ def test_as_one_gpu(hill, sides, steps):
     assert ours.engine.counts["courant"] == pytest.approx(theirs.engine.counts["courant"], rel=1e-6)
 
 
+@pytest.mark.parametrize(("side", "buoyancy_frequency"), [("wall", 0.02), ("open", 0.02), ("open", 0.0)])
+def test_sides_as_one_gpu(side, buoyancy_frequency):
+    """Cosines along x and y; without buoyancy the flow before the pressure is in the arrays of forces."""
+    from eagre.backend.simulated.device import SimulatedDevice
+
+    grid, wind = Grid.from_points(5, 8, 400.0, 700.0), np.random.default_rng(1).standard_normal((3, 3, 8, 5))
+    air = Atmosphere.boussinesq(buoyancy_frequency=buoyancy_frequency, wind=(1.0, 0.5))
+    ours, theirs = (
+        AnelasticFlow(
+            grid, 3, top_height=300.0, atmosphere=air, velocity=tuple(wind), time_step=2.0, tolerance=1e-9,
+            precision="double", device=device, boundaries={"x": side, "y": side},
+        )
+        for device in ([SimulatedDevice()] * 2, SimulatedDevice())
+    )  # fmt: skip
+    for model in (ours, theirs):
+        model.advance(1e9, max_steps=2)
+    assert len(ours.engine.subdomains) == 2 and ours.engine.is_finite()
+    assert_close(fields_of(ours), fields_of(theirs), 1e-9)
+
+
 def test_steps_by_the_courant_number_are_those_of_one_gpu():
     """They are looked at before they are made, and shortened: the wind speeds up from rest."""
     from eagre.backend.simulated.device import SimulatedDevice

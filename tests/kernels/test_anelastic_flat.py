@@ -32,8 +32,13 @@ def projected(device, precision, sides, in_forces):
         device, precision, metric, density, velocity=tuple(wind), forces=tuple(forces), provisional_in_forces=in_forces,
         tolerance=1e-5 if precision == "single" else 1e-12,
     )  # fmt: skip
+    through = np.random.default_rng(2).standard_normal((2, *SHAPE))
+    ends = {"x": through[..., 0], "y": through[:, :, 0], "z": through[:, 0]}
+    if "open" in sides:
+        projection.set_normal(**{axis: ends[axis] for axis, side in zip("zyx", sides, strict=True) if side == "open"})
     projection.set_coefficients(0.9, 0.0, 0.8 if sides[0] == "periodic" else np.linspace(0.5, 1.0, SHAPE[0]))
-    return np.concatenate([wind, forces]), projection.solve(1.0)
+    made = projection.solve(1.0)
+    return np.concatenate([wind, forces]), made
 
 
 @pytest.mark.parametrize("in_forces", [False, True])
@@ -44,6 +49,24 @@ def test_direct_solutions(precision, sides, in_forces):
     expected, plain = projected(PlainDevice(), precision, sides, in_forces)
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=2e-6 if precision == "single" else 1e-13)
     assert made.iterations == plain.iterations == 1
+
+
+@pytest.mark.parametrize("in_forces", [False, True])
+@pytest.mark.parametrize(
+    "sides",
+    [
+        ("wall", "wall", "wall"),
+        ("wall", "open", "open"),
+        ("wall", "wall", "open"),
+        ("wall", "open", "periodic"),
+        ("open", "periodic", "open"),
+    ],
+)
+def test_walls_and_open_boundaries(sides, in_forces):
+    found, made = projected(simulated(), "double", sides, in_forces)
+    expected, plain = projected(PlainDevice(), "double", sides, in_forces)
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12)
+    assert made.iterations == plain.iterations
 
 
 @pytest.mark.parametrize("size", [(5, 3, 8), (5, 3, 7)])

@@ -140,13 +140,14 @@ def test_restart_goes_on_with_walls_and_discharges(kind):
 @pytest.mark.parametrize("kind", MODELS)
 def test_several_devices(kind):
     """Discharges run on several devices; walls do in the implicit model, and are refused by the explicit."""
+    limit = 0.0 if kind == "explicit" else 1e-13  # the lines of thin slabs are joined to rounding
     grid, bed, given = rough(nx=5, ny=48 if kind == "explicit" else 124)
     pour = [InternalLine([(3.0, 3.0), (9.0, 60.0)], Discharge(0.4)), InternalLine([(7.0, 50.0)], Discharge(0.2))]
     one, two = (made(kind, grid, bed, Boundaries(internal=pour), given, device, 0.05) for device in ("cpu", "cpu,cpu"))
     for model in (one, two):
         model.advance(1.0)
     for field, other in zip(fields(one), fields(two), strict=True):
-        np.testing.assert_array_equal(field, other)
+        assert np.abs(field - other).max() <= limit * np.abs(field).max()
     assert two.inflow == pytest.approx(one.inflow, rel=1e-14)
     assert one.inflow["internal 2"] == pytest.approx(0.2, rel=1e-12)
     again = made(kind, grid, bed, Boundaries(internal=pour), given, "cpu,cpu", 0.05)
@@ -161,4 +162,4 @@ def test_several_devices(kind):
     for model in (one, two):
         model.advance(1.0)
     for field, other in zip(fields(one), fields(two), strict=True):
-        np.testing.assert_array_equal(field, other)
+        assert np.abs(field - other).max() <= limit * np.abs(field).max()

@@ -19,7 +19,7 @@ with thin films and square roots amplify it up to some 1000 times."""
 ITERATED = {"PotentialWaves": 1e-5, "AnelasticFlow": 1e-7}
 """Minimum tolerances of models with iterative solvers: rounding can change the number of iterations."""
 SMALLEST_SCALE = 1e-6  # fields below this are 0 but for rounding errors
-BITWISE = {"ShallowWater", "ShallowWaterADI", "PotentialWaves"}  # several CPUs give the bits of one; see docs/models
+BITWISE = {"ShallowWater", "PotentialWaves"}  # several CPUs give the bits of one; see docs/models
 NAMES = list(dict.fromkeys((kind, name) for kind, name, _ in ALL))
 
 

@@ -55,7 +55,7 @@ def launches(model):
 
 
 @pytest.mark.parametrize("count", [1, 2])
-@pytest.mark.parametrize("shape", [{"nx": 700, "ny": 400}, {"nx": 40, "ny": 400}], ids=["large", "small"])
+@pytest.mark.parametrize("shape", [{"nx": 700, "ny": 400}, {"nx": 40, "ny": 800}], ids=["large", "small"])
 def test_a_restart_launches_what_the_run_did(count, shape):
     """After a watch has joined pieces exactly; and what an older version wrote is laid out anew."""
     pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")

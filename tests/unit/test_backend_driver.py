@@ -18,6 +18,11 @@ class Library:
         place._obj.value = self.number
         return self.failed
 
+    def cuInit(self, flags):
+        return self.failed
+
+    cuDeviceGetCount = cuDriverGetVersion
+
 
 @pytest.mark.parametrize(
     ("number", "version", "extra", "words"),
@@ -40,6 +45,11 @@ def test_no_driver(monkeypatch):
         raise OSError(name)
 
     monkeypatch.setattr(ctypes, "CDLL", missing)
-    assert driver.driver_version() is None
+    assert driver.driver_version() is None and driver.device_count() == 0
     monkeypatch.setattr(ctypes, "CDLL", lambda name: Library(13000, failed=1))
-    assert driver.driver_version() is None
+    assert driver.driver_version() is None and driver.device_count() == 0
+
+
+def test_the_number_of_gpus(monkeypatch):
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: Library(3))
+    assert driver.device_count() == 3

@@ -10,7 +10,6 @@ import scipy.fft
 
 from eagre.errors import InputError
 from eagre.solvers.poisson import PoissonSolver, reference, solve_poisson
-from eagre.solvers.poisson.axes import extended
 from eagre.solvers.poisson.sine_plan import FACTORS, sine_plan
 
 
@@ -27,8 +26,6 @@ def test_documents_transforms(size):
     scale = np.abs(expected).max()
     for transform in (reference.sine_by_odd_extension, reference.sine_by_half_length):
         assert np.abs(transform(x) - expected).max() < 1e-13 * scale
-    assert np.abs(extended(x, 1, odd=True, inverse=False) / 2 - expected).max() < 1e-13 * scale
-    assert np.abs(extended(2 * expected, 1, odd=True, inverse=True) - x).max() < 1e-12
 
 
 def test_transforms_along_any_axis():
@@ -36,19 +33,6 @@ def test_transforms_along_any_axis():
     x = np.random.default_rng(1).standard_normal((4, 7, 5))
     for transform in (reference.sine_by_odd_extension, reference.sine_by_half_length):
         assert np.abs(transform(x) - plain_sine(x)).max() < 1e-13 * np.abs(x).max()
-    for axis in range(3):
-        sines = np.moveaxis(plain_sine(np.moveaxis(x, axis, -1)), -1, axis)
-        assert np.abs(extended(x, axis, odd=True, inverse=False) / 2 - sines).max() < 1e-13
-        cosines = scipy.fft.dct(x, type=1, axis=axis)
-        assert np.abs(extended(x, axis, odd=False, inverse=False) - cosines).max() < 1e-13
-
-
-@pytest.mark.parametrize("size", [2, 3, 4, 9, 16])
-def test_cosines_by_even_extension(size):
-    x = np.random.default_rng(size).standard_normal((3, size))
-    expected = scipy.fft.dct(x, type=1, axis=1)
-    assert np.abs(extended(x, 1, odd=False, inverse=False) - expected).max() < 1e-13 * size
-    assert np.abs(extended(expected, 1, odd=False, inverse=True) - x).max() < 1e-13 * size
 
 
 def test_two_signals_in_one_transform():

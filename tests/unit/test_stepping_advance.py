@@ -21,7 +21,7 @@ class Count:
     def __init__(self, bad=math.inf, refused=False):
         self.bad, self.refused = bad, refused
         self.steps, self.looks, self.made, self.stuck = 0, 0, [], False
-        self.checkpoint = InMemoryCheckpoint(self.state, self.restore, 0.0)
+        self.checkpoint = InMemoryCheckpoint(self.state, self.restore, 0.0, PlainDevice())
 
     @property
     def time(self):
@@ -142,7 +142,7 @@ def test_copies_of_a_large_state_are_rare(monkeypatch):
         now[0] += 2.0
         return {}
 
-    keeper = InMemoryCheckpoint(take, lambda _: None, 5.0)
+    keeper = InMemoryCheckpoint(take, lambda _: None, 5.0, PlainDevice())
     keeper.keep()
     for later, copied in ((6.0, False), (39.9, False), (40.1, True)):
         keeper.steps, now[0] = 1, 2.0 + later

@@ -2,7 +2,7 @@
 
 Stage-by-stage MPDATA: all fields in memory between stages, with ghost points; any device, any option.
 
-Reference of the fused kernels. The fields are in one array, (FIELDS, nz + 2 d + 1, ny + 2 d + 1, nx + 2 d + 1);
+Reference of the fused kernels. The fields are in one array, (FIELDS, (nz + 2 d + 1) (ny + 2 d + 1) (nx + 2 d + 1));
 position d of an axis is point 0 and the face left of it. `low` is the first position of a stage.
 """
 
@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from math import prod
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from eagre.advection.ghosts import Open, Tables, tables_of
 from eagre.backend.compilation.cells import cell, real, switch
@@ -31,183 +34,205 @@ from eagre.kernels.mpdata import (
 
 THIRD_ORDER = switch("THIRD_ORDER", False)
 NONOSCILLATORY = switch("NONOSCILLATORY", True)
+UNIT = switch("UNIT", False)  # True if density times Jacobian is 1
 
 FIRST, X, H, U1, U2, U3, V1, V2, V3, UP, DOWN = range(11)
 FIELDS = 11
 
 
+class Steps(NamedTuple):
+    """Distances of the next points along x, y and z in a field with its ghost points, unsigned in kernels."""
+
+    x: Any
+    y: Any
+    z: Any
+
+
 @cell
-def fill(k, j, i, s, field, a, along_k, along_j, along_i):
+def unsigned(steps):
+    """Return the distances as unsigned numbers, as unsigned indices need no test for negative values."""
+    return Steps(np.uint64(steps.x), np.uint64(steps.y), np.uint64(steps.z))
+
+
+@cell
+def position(k, j, i, low, d):
+    """Return the index of a point in a field, with positions counted from `low` on."""
+    return np.uint64(k + low) * d.z + np.uint64(j + low) * d.y + np.uint64(i + low)
+
+
+@cell
+def density(s, n):
+    """Return density times Jacobian at a point."""
+    if UNIT:
+        return real(1.0)
+    return s[H, n]
+
+
+@cell
+def fill(k, j, i, s, field, steps, a, along_k, along_j, along_i):
     """Copy a field with its ghost points; along_k, along_j, along_i : `Table`."""
-    value = a[along_k.indices[k], along_j.indices[j], along_i.indices[i]]
+    value = a[np.uint32(along_k.indices[k]), np.uint32(along_j.indices[j]), np.uint32(along_i.indices[i])]
     value = along_i.factor[i] * value + along_i.outside[i]
     value = along_j.factor[j] * value + along_j.outside[j]
-    s[field, k, j, i] = along_k.factor[k] * value + along_k.outside[k]
+    s[np.uint32(field), position(k, j, i, 0, unsigned(steps))] = along_k.factor[k] * value + along_k.outside[k]
 
 
 @cell
-def set_one(k, j, i, s, field):
-    """Set 1 everywhere."""
-    s[field, k, j, i] = real(1.0)
-
-
-@cell
-def advect(k, j, i, s, low):
+def advect(k, j, i, s, low, steps):
     """First pass, donor cell: X from FIRST."""
-    k, j, i = k + low, j + low, i + low
-    x = s[FIRST, k, j, i]
-    net = donor_flux(x, s[FIRST, k, j, i + 1], s[U1, k, j, i + 1])
-    net -= donor_flux(s[FIRST, k, j, i - 1], x, s[U1, k, j, i])
-    net += donor_flux(x, s[FIRST, k, j + 1, i], s[U2, k, j + 1, i])
-    net -= donor_flux(s[FIRST, k, j - 1, i], x, s[U2, k, j, i])
-    net += donor_flux(x, s[FIRST, k + 1, j, i], s[U3, k + 1, j, i])
-    net -= donor_flux(s[FIRST, k - 1, j, i], x, s[U3, k, j, i])
-    s[X, k, j, i] = x - net / s[H, k, j, i]
+    d = unsigned(steps)
+    n = position(k, j, i, low, d)
+    x = s[FIRST, n]
+    net = donor_flux(x, s[FIRST, n + d.x], s[U1, n + d.x])
+    net -= donor_flux(s[FIRST, n - d.x], x, s[U1, n])
+    net += donor_flux(x, s[FIRST, n + d.y], s[U2, n + d.y])
+    net -= donor_flux(s[FIRST, n - d.y], x, s[U2, n])
+    net += donor_flux(x, s[FIRST, n + d.z], s[U3, n + d.z])
+    net -= donor_flux(s[FIRST, n - d.z], x, s[U3, n])
+    s[X, n] = x - net / density(s, n)
 
 
 @cell
-def size(s, k, j, i):
+def size(s, n):
     """Return the quantity whose differences define pseudo velocities."""
-    return magnitude(s[X, k, j, i])
+    return magnitude(s[X, n])
 
 
 @cell
-def four_faces(s, u, k, j, i, along, back):
+def four_faces(s, u, n, along, back):
     """Return the sum of faces of field u at a point, one further `along` its own axis, and both one `back`."""
-    ak, aj, ai = along
-    bk, bj, bi = back
-    here = s[u, k, j, i] + s[u, k + ak, j + aj, i + ai]
-    return here + s[u, k - bk, j - bj, i - bi] + s[u, k + ak - bk, j + aj - bj, i + ai - bi]
+    here = s[u, n] + s[u, n + along]
+    return here + s[u, n - back] + s[u, n + along - back]
 
 
 @cell
-def two(s, k, j, i, back):
+def two(s, n, back):
     """Return the sum of the values at a point and one `back`."""
-    bk, bj, bi = back
-    return size(s, k, j, i) + size(s, k - bk, j - bj, i - bi)
+    return size(s, n) + size(s, n - back)
 
 
 @cell
-def third_order(s, k, j, i, u, over_r, sums, axes):
+def third_order(s, n, u, over_r, sums, axes):
     """Return the third-order terms at a face: along its axis, across it along two other axes, and of their corners."""
-    (bk, bj, bi), (mk, mj, mi), (nk, nj, ni) = axes
+    back, up, right = axes
     s_m, s_n = sums
     v = third_along(
-        u, over_r, size(s, k + bk, j + bj, i + bi), size(s, k, j, i), size(s, k - bk, j - bj, i - bi),
-        size(s, k - 2 * bk, j - 2 * bj, i - 2 * bi),
+        u, over_r, size(s, n + back), size(s, n), size(s, n - back), size(s, n - back - back)
     )  # fmt: skip
     v += third_across(
-        u, over_r, s_m, size(s, k + mk, j + mj, i + mi), size(s, k + mk - bk, j + mj - bj, i + mi - bi),
-        size(s, k - mk, j - mj, i - mi), size(s, k - mk - bk, j - mj - bj, i - mi - bi),
+        u, over_r, s_m, size(s, n + up), size(s, n + up - back), size(s, n - up), size(s, n - up - back)
     )  # fmt: skip
     v += third_across(
-        u, over_r, s_n, size(s, k + nk, j + nj, i + ni), size(s, k + nk - bk, j + nj - bj, i + ni - bi),
-        size(s, k - nk, j - nj, i - ni), size(s, k - nk - bk, j - nj - bj, i - ni - bi),
+        u, over_r, s_n, size(s, n + right), size(s, n + right - back), size(s, n - right), size(s, n - right - back)
     )  # fmt: skip
-    same = two(s, k + mk + nk, j + mj + nj, i + mi + ni, axes[0])
-    same += two(s, k - mk - nk, j - mj - nj, i - mi - ni, axes[0])
-    opposite = two(s, k + mk - nk, j + mj - nj, i + mi - ni, axes[0])
-    opposite += two(s, k - mk + nk, j - mj + nj, i - mi + ni, axes[0])
+    same = two(s, n + up + right, back)
+    same += two(s, n - up - right, back)
+    opposite = two(s, n + up - right, back)
+    opposite += two(s, n - up + right, back)
     return v + third_corners(u, over_r, s_m, s_n, same, opposite)
 
 
 @cell
-def velocity(s, k, j, i, fields, axes):
+def velocity(s, n, fields, axes):
     """Return the pseudo velocity of a face; axes : its own and two others; fields : the advector along these."""
-    (bk, bj, bi), (mk, mj, mi), (nk, nj, ni) = axes
-    u = s[fields[0], k, j, i]
-    over_r = real(2.0) / (s[H, k, j, i] + s[H, k - bk, j - bj, i - bi])
-    s_m = four_faces(s, fields[1], k, j, i, axes[1], axes[0])
-    s_n = four_faces(s, fields[2], k, j, i, axes[2], axes[0])
-    m = ratio_of_four(two(s, k + mk, j + mj, i + mi, axes[0]), two(s, k - mk, j - mj, i - mi, axes[0]))
-    n = ratio_of_four(two(s, k + nk, j + nj, i + ni, axes[0]), two(s, k - nk, j - nj, i - ni, axes[0]))
-    v = pseudo_velocity(u, over_r, size(s, k - bk, j - bj, i - bi), size(s, k, j, i), s_m, m, s_n, n)
+    back, up, right = axes
+    u = s[fields[0], n]
+    over_r = real(2.0) / (density(s, n) + density(s, n - back))
+    s_m = four_faces(s, fields[1], n, up, back)
+    s_n = four_faces(s, fields[2], n, right, back)
+    m_ratio = ratio_of_four(two(s, n + up, back), two(s, n - up, back))
+    n_ratio = ratio_of_four(two(s, n + right, back), two(s, n - right, back))
+    v = pseudo_velocity(u, over_r, size(s, n - back), size(s, n), s_m, m_ratio, s_n, n_ratio)
     if THIRD_ORDER:
-        v += third_order(s, k, j, i, u, over_r, (s_m, s_n), axes)
+        v += third_order(s, n, u, over_r, (s_m, s_n), axes)
     return v
 
 
 @cell
-def velocities(k, j, i, s, low, passable_k, passable_j, passable_i):
-    """Compute V1, V2, V3 of X and the advector."""
-    k, j, i = k + low, j + low, i + low
-    x, y, z = (0, 0, 1), (0, 1, 0), (1, 0, 0)
-    s[V1, k, j, i] = passable_i[i] * velocity(s, k, j, i, (U1, U2, U3), (x, y, z))
-    s[V2, k, j, i] = passable_j[j] * velocity(s, k, j, i, (U2, U1, U3), (y, x, z))
-    s[V3, k, j, i] = passable_k[k] * velocity(s, k, j, i, (U3, U1, U2), (z, x, y))
+def velocities(k, j, i, s, low, steps, passable_k, passable_j, passable_i):
+    """Compute V1, V2, V3 of X and the advector; all loads precede the stores, so that the axes share them."""
+    d = unsigned(steps)
+    n = position(k, j, i, low, d)
+    v1 = passable_i[np.uint32(i + low)] * velocity(s, n, (U1, U2, U3), (d.x, d.y, d.z))
+    v2 = passable_j[np.uint32(j + low)] * velocity(s, n, (U2, U1, U3), (d.y, d.x, d.z))
+    v3 = passable_k[np.uint32(k + low)] * velocity(s, n, (U3, U1, U2), (d.z, d.x, d.y))
+    s[V1, n] = v1
+    s[V2, n] = v2
+    s[V3, n] = v3
 
 
 @cell
-def fluxes(s, k, j, i):
-    """Return the corrective fluxes through the faces left of, south of and below a point."""
-    x = s[X, k, j, i]
-    f1 = corrective_flux(s[X, k, j, i - 1], x, s[V1, k, j, i])
-    f2 = corrective_flux(s[X, k, j - 1, i], x, s[V2, k, j, i])
-    return f1, f2, corrective_flux(s[X, k - 1, j, i], x, s[V3, k, j, i])
+def flux(s, n, field, back):
+    """Return the corrective flux of V1, V2 or V3 through the face between a point and the one `back`."""
+    return corrective_flux(s[X, n - back], s[X, n], s[field, n])
 
 
 @cell
-def bounds(s, k, j, i):
+def bounds(s, n, d):
     """Return the maximum and minimum of a point and its neighbours, at the start of the step and now."""
-    high = max(s[FIRST, k, j, i], s[X, k, j, i])
-    low = min(s[FIRST, k, j, i], s[X, k, j, i])
+    high = max(s[FIRST, n], s[X, n])
+    low = min(s[FIRST, n], s[X, n])
     for field in (FIRST, X):
-        west, east = s[field, k, j, i - 1], s[field, k, j, i + 1]
-        south, north = s[field, k, j - 1, i], s[field, k, j + 1, i]
-        below, above = s[field, k - 1, j, i], s[field, k + 1, j, i]
+        west, east = s[field, n - d.x], s[field, n + d.x]
+        south, north = s[field, n - d.y], s[field, n + d.y]
+        below, above = s[field, n - d.z], s[field, n + d.z]
         high = max(high, max(max(max(west, east), max(south, north)), max(below, above)))
         low = min(low, min(min(min(west, east), min(south, north)), min(below, above)))
     return high, low
 
 
 @cell
-def allowed_fractions(k, j, i, s, low):
+def allowed_fractions(k, j, i, s, low, steps):
     """Compute UP and DOWN: the allowed fractions of inflow and outflow of a point."""
-    k, j, i = k + low, j + low, i + low
-    highest, lowest = bounds(s, k, j, i)
-    w, south, below = fluxes(s, k, j, i)
-    e, north, above = fluxes(s, k, j, i + 1)[0], fluxes(s, k, j + 1, i)[1], fluxes(s, k + 1, j, i)[2]
-    h, x = s[H, k, j, i], s[X, k, j, i]
-    s[UP, k, j, i] = share_of((highest - x) * h, inflow(w, e) + inflow(south, north) + inflow(below, above))
-    s[DOWN, k, j, i] = share_of((x - lowest) * h, inflow(-w, -e) + inflow(-south, -north) + inflow(-below, -above))
+    d = unsigned(steps)
+    n = position(k, j, i, low, d)
+    highest, lowest = bounds(s, n, d)
+    w, e = flux(s, n, V1, d.x), flux(s, n + d.x, V1, d.x)
+    south, north = flux(s, n, V2, d.y), flux(s, n + d.y, V2, d.y)
+    below, above = flux(s, n, V3, d.z), flux(s, n + d.z, V3, d.z)
+    h, x = density(s, n), s[X, n]
+    up = share_of((highest - x) * h, inflow(w, e) + inflow(south, north) + inflow(below, above))
+    down = share_of((x - lowest) * h, inflow(-w, -e) + inflow(-south, -north) + inflow(-below, -above))
+    s[UP, n] = up
+    s[DOWN, n] = down
 
 
 @cell
-def limited_flux(s, k, j, i, field, back):
+def limited_flux(s, n, field, back):
     """Return the corrective flux of V1, V2 or V3 through the face between a point and the one `back`, limited."""
-    bk, bj, bi = back
-    left, right, v = s[X, k - bk, j - bj, i - bi], s[X, k, j, i], s[field, k, j, i]
+    left, right, v = s[X, n - back], s[X, n], s[field, n]
     if NONOSCILLATORY:
-        up, down = s[UP, k - bk, j - bj, i - bi], s[DOWN, k - bk, j - bj, i - bi]
-        v *= limiter(corrective_flux(left, right, v), up, down, s[UP, k, j, i], s[DOWN, k, j, i])
+        up, down = s[UP, n - back], s[DOWN, n - back]
+        v *= limiter(corrective_flux(left, right, v), up, down, s[UP, n], s[DOWN, n])
     return corrective_flux(left, right, v)
 
 
 @cell
-def correct(k, j, i, s, low, out):
+def correct(k, j, i, s, low, steps, out):
     """Corrective pass; out : (nz, ny, nx)."""
-    to_k, to_j, to_i, k, j, i = k, j, i, k + low, j + low, i + low
-    x, y, z = (0, 0, 1), (0, 1, 0), (1, 0, 0)
-    net = limited_flux(s, k, j, i + 1, V1, x) - limited_flux(s, k, j, i, V1, x)
-    net += limited_flux(s, k, j + 1, i, V2, y) - limited_flux(s, k, j, i, V2, y)
-    net += limited_flux(s, k + 1, j, i, V3, z) - limited_flux(s, k, j, i, V3, z)
-    out[to_k, to_j, to_i] = s[X, k, j, i] - net / s[H, k, j, i]
+    d = unsigned(steps)
+    n = position(k, j, i, low, d)
+    net = limited_flux(s, n + d.x, V1, d.x) - limited_flux(s, n, V1, d.x)
+    net += limited_flux(s, n + d.y, V2, d.y) - limited_flux(s, n, V2, d.y)
+    net += limited_flux(s, n + d.z, V3, d.z) - limited_flux(s, n, V3, d.z)
+    out[k, j, i] = s[X, n] - net / density(s, n)
 
 
 @cell
-def take(k, j, i, s, field, low, out):
+def take(k, j, i, s, field, low, steps, out):
     """Copy a field without its ghost points."""
-    out[k, j, i] = s[field, k + low, j + low, i + low]
+    out[k, j, i] = s[np.uint32(field), position(k, j, i, low, unsigned(steps))]
 
 
 @cell
-def outflow(k, j, i, s, low, out):
+def outflow(k, j, i, s, low, steps, out):
     """Compute the outflow Courant number of a point: outflow in a step divided by its content; out : (nz, ny, nx)."""
-    to_k, to_j, to_i, k, j, i = k, j, i, k + low, j + low, i + low
-    total = inflow(-s[U1, k, j, i], -s[U1, k, j, i + 1])
-    total += inflow(-s[U2, k, j, i], -s[U2, k, j + 1, i])
-    total += inflow(-s[U3, k, j, i], -s[U3, k + 1, j, i])
-    out[to_k, to_j, to_i] = total / s[H, k, j, i]
+    d = unsigned(steps)
+    n = position(k, j, i, low, d)
+    total = inflow(-s[U1, n], -s[U1, n + d.x])
+    total += inflow(-s[U2, n], -s[U2, n + d.y])
+    total += inflow(-s[U3, n], -s[U3, n + d.z])
+    out[k, j, i] = total / density(s, n)
 
 
 NOWHERE = (False, False, False)
@@ -267,7 +292,11 @@ class StagedPlan:
 
     @cached_property
     def fields(self) -> Any:
-        return self.device.zeros((FIELDS, *self.padded), self.dtype)
+        return self.device.zeros((FIELDS, prod(self.padded)), self.dtype)
+
+    @property
+    def _steps(self) -> Steps:
+        return Steps(1, self.padded[2], self.padded[1] * self.padded[2])
 
     @cached_property
     def _pseudo_velocities(self) -> Advector:
@@ -283,21 +312,23 @@ class StagedPlan:
             self._tables[odd] = tuple(tables_of(n, side, o, self.depth, self.device, self.dtype) for n, side, o in axes)
         return self._tables[odd]
 
-    def _loop(self, cell: Any, region: tuple[int, ...], *arguments: Any) -> Launch:
-        if cell not in self._programs:
-            switches = {**self.options.switches, "MIN_DIVISOR": DIVISION_FLOOR[self.precision]}
-            self._programs[cell] = self.device.loop(cell, self.precision, switches)
-        return self.device.over(self._programs[cell], region, arguments)
+    def _loop(self, cell: Any, region: tuple[int, ...], *arguments: Any, unit: bool = False) -> Launch:
+        if (cell, unit) not in self._programs:
+            switches = {**self.options.switches, "UNIT": unit, "MIN_DIVISOR": DIVISION_FLOOR[self.precision]}
+            self._programs[cell, unit] = self.device.loop(cell, self.precision, switches)
+        return self.device.over(self._programs[cell, unit], region, arguments)
 
-    def _stage(self, cell: Any, low: int, trailing: int, *arguments: Any) -> Launch:
+    def _stage(self, cell: Any, low: int, trailing: int, *arguments: Any, unit: bool) -> Launch:
         """Return a stage from position `low` on, without `trailing` positions at the other end."""
         region = tuple(n - low - trailing for n in self.padded)
-        return self._loop(cell, region, self.fields, low, *arguments)
+        return self._loop(cell, region, self.fields, low, self._steps, *arguments, unit=unit)
 
     def fill(self, field: int, a: Any, odd: tuple[bool, bool, bool]) -> Launch:
         """Return a launch that copies a, (nz, ny, nx), with its ghost points to one of `fields`."""
-        tables = [axis.field for axis in self.tables(odd)]
-        return self._loop(fill, self.padded, self.fields, field, a, *tables)
+        return self._filled(field, a, [axis.field for axis in self.tables(odd)])
+
+    def _filled(self, field: int, a: Any, tables: Sequence[Any]) -> Launch:
+        return self._loop(fill, self.padded, self.fields, field, self._steps, a, *tables)
 
     def fill_advector(self, v: Advector) -> list[Work]:
         """Return launches that copy the advector with its ghost points; fluxes along axes of one point are not read."""
@@ -306,19 +337,16 @@ class StagedPlan:
             if self.shape[along] == 1:
                 continue
             ways = [axis.along if n == along else axis.across for n, axis in enumerate(tables)]
-            launches.append(self._loop(fill, self.padded, self.fields, field, a, *ways))
+            launches.append(self._filled(field, a, ways))
         return launches
 
-    def fill_h(self, h: Any) -> Launch:
-        """Return a launch that copies density times Jacobian with its ghost points; 1 for None."""
-        if h is None:
-            return self._loop(set_one, self.padded, self.fields, H)
-        tables = [axis.jacobian for axis in self.tables(NOWHERE)]
-        return self._loop(fill, self.padded, self.fields, H, h, *tables)
+    def fill_h(self, h: Any) -> list[Work]:
+        """Return launches that copy density times Jacobian with its ghost points; none for None, which means 1."""
+        return [] if h is None else [self._filled(H, h, [axis.jacobian for axis in self.tables(NOWHERE)])]
 
     def take(self, field: int, out: Any) -> Launch:
         """Return a launch that copies a field without its ghost points to out."""
-        return self._loop(take, tuple(out.shape), self.fields, field, self.depth, out)
+        return self._loop(take, tuple(out.shape), self.fields, field, self.depth, self._steps, out)
 
     def launches(self, x: Any, out: Any, v: Advector, odd: tuple[bool, bool, bool] = NOWHERE) -> list[Work]:
         """Return the launches of one step: x to out, another array of its shape.
@@ -329,33 +357,34 @@ class StagedPlan:
 
     def together(self, transported: Sequence[tuple[Any, Any, tuple[bool, bool, bool]]], v: Advector) -> list[Work]:
         """Return launches of a step of several fields with one advector; transported : x, out, odd, see `launches`."""
-        launches: list[Work] = [self.fill_h(v.h)]
+        launches, unit = self.fill_h(v.h), v.h is None
         for n, (x, out, odd) in enumerate(transported):
             if n == 0 or self.options.passes > 2:  # the third pass replaces the advector
                 launches += self.fill_advector(v)
-            launches += [self.fill(FIRST, x, odd), self._stage(advect, 1, 1)]
+            launches += [self.fill(FIRST, x, odd), self._stage(advect, 1, 1, unit=unit)]
             if self.options.passes == 1:
                 launches.append(self.take(X, out))
             for left in reversed(range(1, self.options.passes)):
-                launches += self._correction(out, left > 1)
+                launches += self._correction(out, left > 1, unit)
                 if left > 1:
                     launches += [self.fill(X, out, odd), *self.fill_advector(self._pseudo_velocities)]
         return launches
 
-    def _correction(self, out: Any, again: bool) -> list[Work]:
+    def _correction(self, out: Any, again: bool, unit: bool) -> list[Work]:
         """Return a corrective pass: X to out; again : store its unlimited pseudo velocities as an advector."""
         open_faces = [axis.passable for axis in self.tables(NOWHERE)]
         first = self.depth - 1
-        launches = [self._stage(velocities, first, 2, *open_faces)]
+        launches: list[Work] = [self._stage(velocities, first, 2, *open_faces, unit=unit)]
         if again:
             fields = (V1, V2, V3)
             targets = zip(fields, self._pseudo_velocities, strict=False)
             launches += [self.take(field, target) for field, target in targets]
         if self.options.nonoscillatory:
-            launches.append(self._stage(allowed_fractions, first, 3))
-        return [*launches, self._loop(correct, self.shape, self.fields, self.depth, out)]
+            launches.append(self._stage(allowed_fractions, first, 3, unit=unit))
+        arguments = (self.fields, self.depth, self._steps, out)
+        return [*launches, self._loop(correct, self.shape, *arguments, unit=unit)]
 
     def courant(self, out: Any, v: Advector) -> list[Work]:
         """Return launches that store outflow Courant numbers of points in out."""
-        launches = [*self.fill_advector(v), self.fill_h(v.h)]
-        return [*launches, self._loop(outflow, self.shape, self.fields, self.depth, out)]
+        launches, arguments = [*self.fill_advector(v), *self.fill_h(v.h)], (self.fields, self.depth, self._steps, out)
+        return [*launches, self._loop(outflow, self.shape, *arguments, unit=v.h is None)]

@@ -59,6 +59,7 @@ class Device:
     name: str
     multiprocessors = 1
     graphs = False  # whether `repeated` combines many launches into one
+    of_processes = False  # whether several processes run together; copies to the host are then collective operations
     is_one = True  # False for multi-device meshes, which do not support `transfer`
     starts_early = False  # whether `early` launches may overlap the end of the previous launch
     laid_out: layouts.LaunchParameters | None = None  # explicit launch parameters instead of the default ones
@@ -164,6 +165,10 @@ class Device:
         """
         raise NotImplementedError
 
+    def inverse_real_transform(self, spectrum: Any, out: Any) -> HostCall:
+        """Return the second of `real_transforms` along the last axis."""
+        raise NotImplementedError
+
     def complex_transforms(self, a: Any, axes: Sequence[int]) -> tuple[HostCall, HostCall]:
         """Return the in-place transform of a complex array (nz, ny, nx) over axis 2 or axes 0 and 2, and its inverse.
 
@@ -181,6 +186,10 @@ class Device:
     def free_memory(self) -> int:
         """Return the free memory, bytes."""
         raise NotImplementedError
+
+    def agreed(self, value: Any) -> Any:
+        """Return a value that only one process of a run can know, such as a wall time; `value` on one device."""
+        return value
 
     def program(self, entry: Cell, precision: str, switches: Mapping[str, Any] | None = None) -> Callable[..., Any]:
         """Return the compiled form of an entry."""
@@ -256,15 +265,23 @@ class HostArrays(Device):
     ) -> tuple[HostCall, HostCall]:
         import scipy.fft
 
-        shape = [a.shape[axis] for axis in axes]
-
         def forward(source: np.ndarray) -> None:
             spectrum[...] = scipy.fft.rfftn(source, axes=axes)
+
+        return HostCall(forward, (a,)), self._inverse(spectrum, out, axes)
+
+    def inverse_real_transform(self, spectrum: np.ndarray, out: np.ndarray) -> HostCall:
+        return self._inverse(spectrum, out, (-1,))
+
+    def _inverse(self, spectrum: np.ndarray, out: np.ndarray, axes: Sequence[int]) -> HostCall:
+        import scipy.fft
+
+        shape = [out.shape[axis] for axis in axes]
 
         def backward(target: np.ndarray) -> None:
             target[...] = scipy.fft.irfftn(spectrum, s=shape, axes=axes, norm="forward")
 
-        return HostCall(forward, (a,)), HostCall(backward, (out,))
+        return HostCall(backward, (out,))
 
     def complex_transforms(self, a: np.ndarray, axes: Sequence[int]) -> tuple[HostCall, HostCall]:
         import scipy.fft

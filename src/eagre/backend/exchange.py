@@ -5,16 +5,18 @@ rank that receives it. The list of messages of an exchange is the same in every 
 decomposition only: a transport selects the messages that its ranks receive by `target`, and the messages
 that they send by `source`.
 
-`LocalTransport` serves the devices of one process: exchanges are copies by each device from the memory of others. A
-transport over MPI or NCCL would pack the regions that its ranks send, and have the same four members.
+`LocalTransport` serves the devices of one process: exchanges are copies by each device from the memory of others.
+`eagre.backend.mpi.transport` serves processes, each with one device: regions are packed into one message per neighbour.
+`Group.transport` returns the transport of a group.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from eagre.backend.group import Group, Stage
+if TYPE_CHECKING:
+    from eagre.backend.group import Group, Stage
 
 Region = tuple[Any, ...]  # index into a published array
 
@@ -33,9 +35,6 @@ class Message(NamedTuple):
 class Transport(Protocol):
     """Interface of the communication between devices."""
 
-    ranks: Sequence[int]
-    """Subdomains of this process."""
-
     def publish(self, rank: int, field: str, array: Any) -> None:
         """Set the array that holds a field of a subdomain of this process."""
         ...
@@ -48,16 +47,12 @@ class Transport(Protocol):
         """
         ...
 
-    def collect(self, values: Sequence[Any]) -> list[Any]:
-        """Return the host values of all ranks in the order of the ranks, from those of this process."""
-        ...
-
 
 class LocalTransport:
     """Transport between devices of one process."""
 
     def __init__(self, group: Group) -> None:
-        self.group, self.ranks = group, range(len(group.devices))
+        self.group = group
         self._published: dict[tuple[int, str], Any] = {}
 
     def publish(self, rank: int, field: str, array: Any) -> None:
@@ -66,13 +61,9 @@ class LocalTransport:
 
     def exchange(self, messages: Iterable[Message]) -> Stage:
         """See `Transport.exchange`; the owner of the target copies."""
-        pairs: list[list[tuple[Any, Any]]] = [[] for _ in self.ranks]
+        pairs: list[list[tuple[Any, Any]]] = [[] for _ in self.group.devices]
         for message in messages:
             target = self._published[message.target, message.into or message.field][message.here]
             source = self._published[message.source, message.field][message.there]
             pairs[message.target].append((target, source))
         return [self.group.copies(device, some) for device, some in zip(self.group.devices, pairs, strict=True)]
-
-    def collect(self, values: Sequence[Any]) -> list[Any]:
-        """See `Transport.collect`."""
-        return list(values)

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.device import Device, HostCall, Launch
+from eagre.backend.device import Device, HostCall, Launch, Work
+from eagre.backend.exchange import LocalTransport, Transport
 
-Stage = Sequence[Sequence[Launch | HostCall]]
+Stage = Sequence[Sequence[Work]]
 BARRIER: Stage = ()
 """Barrier between two stages of a schedule: every device waits for all."""
 
@@ -26,10 +27,21 @@ def in_sequence(*stages: Stage) -> Stage:
     return [[launch for launches in device_launches for launch in launches] for device_launches in by_device]
 
 
+def after_others(launches: Sequence[Work]) -> list[Work]:
+    """Return launches that wait for a previous copy or barrier instead of overlapping with its end."""
+    ordered: list[Work] = []
+    for launch in launches:
+        if isinstance(launch, Launch) and launch.early and not (ordered and isinstance(ordered[-1], Launch)):
+            launch = launch._replace(early=False)
+        ordered.append(launch)
+    return ordered
+
+
 class Group:
     """Devices of one kind; here host devices that run sequentially; see `eagre.backend.cuda.group` for GPUs."""
 
     graphs = False
+    of_processes = False  # see `Device`
 
     def __init__(self, devices: Sequence[Device]) -> None:
         self.devices = tuple(devices)
@@ -65,6 +77,10 @@ class Group:
     def barrier(self) -> None:
         """Let every device wait for all devices."""
 
+    def transport(self) -> Transport:
+        """Return a new transport between the devices."""
+        return LocalTransport(self)
+
     def copies(self, device: Device, pairs: Sequence[tuple[Any, Any]]) -> list[Launch | HostCall]:
         """Return copies (target, source) of equal shape by `device`, which owns the targets."""
         return [HostCall(np.copyto, pair) for pair in pairs]
@@ -80,7 +96,11 @@ class Group:
 
     def free_memory(self) -> int:
         """Return the free memory of all devices, bytes."""
-        return sum(device.free_memory() for device in set(self.devices))
+        return sum(device.free_memory() for device in dict.fromkeys(self.devices))
+
+    def agreed(self, value: Any) -> Any:
+        """Return a value that all processes of a run use, of the first process; see `Device.agreed`."""
+        return value
 
     def host(self, array: np.ndarray) -> np.ndarray:
         """Return a copy of an array that was collected on the host."""

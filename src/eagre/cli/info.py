@@ -26,12 +26,20 @@ def info(
     file: Annotated[
         Path | None, typer.Argument(help="Case, result, restart or elevation file. Default: this machine.")
     ] = None,
+    mpi: Annotated[
+        bool, typer.Option("--mpi", help="With mpirun: the processes, their devices, and the speed of messages.")
+    ] = False,
 ) -> None:
     """Print versions, devices and memory, or summarise a file."""
     from eagre.cli.support.console import console, print_rows
     from eagre.config.toml import existing_file
     from eagre.io.files import is_store
 
+    if mpi:
+        rows = processes()
+        if rows:
+            print_rows(console(), rows)
+        return
     rows = machine() if file is None else describe(file if is_store(file) else existing_file(file))
     print_rows(console(), rows)
 
@@ -52,6 +60,31 @@ def machine() -> Rows:
     total, free = _memory()
     rows += [("memory", f"{size(total)}, {size(free)} free")] if total else []
     return rows + _devices()
+
+
+def processes() -> Rows:
+    """Return rows with the processes of ``mpirun``, their devices and the speed of messages, in the first process."""
+    from eagre.backend.mpi.launch import communicator, device_of_process, host_of_process, message_speed
+
+    comm = communicator()
+    if comm is None:
+        return [("processes", "1: start several with mpirun -n 2 eagre info --mpi")]
+    from mpi4py import MPI
+
+    device = device_of_process(comm, "auto")
+    devices, hosts = comm.gather(str(device), root=0), comm.gather(host_of_process(), root=0)
+    speeds = [message_speed(comm, device, rank) for rank in range(1, comm.size)]
+    if comm.rank > 0:
+        return []
+    rows = [("processes", str(comm.size)), ("library", MPI.Get_library_version().splitlines()[0].strip("\0 "))]
+    rows += [(f"process {n}", f"{one} on {host}") for n, (one, host) in enumerate(zip(devices, hosts, strict=True), 1)]
+    rows += [(f"1 and {n}", f"{speed}") for n, speed in enumerate(speeds, 2)]
+    slow = [str(n) for n, speed in enumerate(speeds, 2) if speed.is_slow]
+    return rows + ([("warning", f"slow messages to process {', '.join(slow)}: {SLOW}")] if slow else [])
+
+
+SLOW = "a network without its fast transport (such as TCP instead of InfiniBand), or cores that other programs use"
+"""Causes of slow messages."""
 
 
 def describe(path: Path) -> Rows:

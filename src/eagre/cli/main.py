@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from eagre.cli import bench, export, info, new, plot, run, tune, validate, waves
+from eagre.cli import bench, export, info, new, plot, run, sweep, tune, validate, waves
 from eagre.cli.support.console import discard
 from eagre.cli.support.exits import EPILOG, is_usage, report
 
@@ -71,6 +71,7 @@ def main(
 app.command("run")(run.run)
 app.command("new")(new.new)
 app.command("check")(run.check)
+app.command("sweep")(sweep.sweep)
 app.command("info")(info.info)
 app.command("plot")(plot.plot)
 app.command("animate")(plot.animate)

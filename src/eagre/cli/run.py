@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -106,21 +107,48 @@ def run(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the device only.")] = False,
 ) -> None:
-    """Run a case and write its output. Ctrl-C, SIGTERM, SIGHUP or SIGUSR1 stops the run and writes a restart file."""
+    """Run a case and write its output. Ctrl-C, SIGTERM, SIGHUP or SIGUSR1 stops the run and writes a restart file.
+
+    With ``mpirun -n 4 eagre run case.toml`` the processes share the domain.
+    """
     from eagre.backend.compilation.parallel import compile_workers
+    from eagre.backend.mpi.launch import communicator
+    from eagre.config.changes import parse_changes
     from eagre.io.records.output_paths import locked
+    from eagre.models.registry import load_case
+    from eagre.processes import Leader, follow
     from eagre.stepping.run import interrupts
 
     if threads is not None:
         _use_threads(threads)
-    case, plan, origin = prepare(case_file, changes, restart, overwrite)
+    comm = communicator()
+    build = partial(_build, device=device, precision=precision, comm=comm)
+    if comm is not None and comm.rank > 0:
+        follow(comm, lambda: build(load_case(case_file, parse_changes(changes or ()))))
+        return
     with ExitStack() as stack:
+        leader = None if comm is None else stack.enter_context(Leader(comm))
+        case, plan, origin = prepare(case_file, changes, restart, overwrite)
         signals = stack.enter_context(interrupts(_early))
-        stack.enter_context(compile_workers())
+        if comm is None:
+            stack.enter_context(compile_workers())
         for _, path in plan.output_paths:
             stack.enter_context(locked(path))
         again = _command(case_file, device=device, precision=precision, threads=threads, set=changes)
-        _run(case, plan, origin, device, precision, quiet, signals, threads is None, again)
+        make = partial(build, case) if leader is None else partial(leader.build, partial(build, case))
+        free = threads is None and comm is None
+        _run(case, plan, origin, make, quiet, signals, free, again)
+
+
+def _build(case: Case, *, device: str | None, precision: str | None, comm: Any) -> Model:
+    """Return the model of a case, in this process or in all processes of a communicator."""
+    if comm is None:
+        return case.build(device=device, precision=precision)
+    from eagre.backend.mpi.group import connected
+    from eagre.backend.mpi.launch import device_of_process
+
+    own = device_of_process(comm, device or case.run.device)
+    return case.build(device=connected(own, comm), precision=precision)
 
 
 def prepare(
@@ -190,8 +218,7 @@ def _run(
     case: Case,
     plan: OutputPlan,
     origin: Path | None,
-    device: str | None,
-    precision: str | None,
+    build: Callable[[], Model],
     quiet: bool,
     signals: Interrupts,
     free: bool,
@@ -208,7 +235,7 @@ def _run(
 
     out = console()
     with preparing(out, quiet=quiet):
-        model = case.build(device=device, precision=precision)
+        model = build()
         if origin is not None:
             restore(case, model, origin)
     if free:

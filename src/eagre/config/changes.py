@@ -85,7 +85,7 @@ def changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
     new = copy.deepcopy(dict(data))
     for name, value in changes.items():
         key = key_of(name)
-        _put(_table_above(new, key, name), key[-1], _plain(value), name)
+        _put(_table_above(new, key, name), key[-1], plain(value), name)
     return new
 
 
@@ -93,7 +93,7 @@ def note_of(changes: Mapping[str, Any]) -> str:
     """Return comment lines with the overridden values, appended to the case text stored in results."""
     if not changes:
         return ""
-    values = {name: "(removed)" if value is None else literal(_plain(value)) for name, value in changes.items()}
+    values = {name: "(removed)" if value is None else literal(plain(value)) for name, value in changes.items()}
     lines = [f"#   {name} = {word}" for name, word in values.items()]
     return "\n".join(["", "# Changed for this run:", *lines, ""])
 
@@ -142,14 +142,14 @@ def _there(table: Any) -> str:
     return "one of " + ", ".join(table) if isinstance(table, dict) else f"none: the value there is {literal(table)}"
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Convert a Python value to TOML types, including NumPy numbers and arrays, tuples and paths."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     if isinstance(value, PathLike):
         return fspath(value)
     if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
+        return {str(name): plain(item) for name, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     return value

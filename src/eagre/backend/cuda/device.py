@@ -197,12 +197,21 @@ class CudaDevice(Device):
         return go
 
     def real_transforms(self, a: Any, spectrum: Any, out: Any, axes: Sequence[int]) -> tuple[HostCall, HostCall]:
-        from eagre.backend.cuda.fourier import RealTransforms
+        from eagre.backend.cuda.fourier import RealTransform
 
         self.use()
         with self.stream:
-            transforms = RealTransforms(a, spectrum, axes, self.stream.ptr)
-        return HostCall(transforms.forward, (a,), captured=True), HostCall(transforms.backward, (out,), captured=True)
+            forward = RealTransform(a, spectrum, axes, self.stream.ptr)
+            backward = RealTransform(out, spectrum, axes, self.stream.ptr, inverse=True)
+        return HostCall(forward, (a,), captured=True), HostCall(backward, (out,), captured=True)
+
+    def inverse_real_transform(self, spectrum: Any, out: Any) -> HostCall:
+        from eagre.backend.cuda.fourier import RealTransform
+
+        self.use()
+        with self.stream:
+            inverse = RealTransform(out, spectrum, (out.ndim - 1,), self.stream.ptr, inverse=True)
+        return HostCall(inverse, (out,), captured=True)
 
     def complex_transforms(self, a: Any, axes: Sequence[int]) -> tuple[HostCall, HostCall]:
         from eagre.backend.cuda.fourier import ComplexTransforms

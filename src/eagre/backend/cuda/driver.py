@@ -22,3 +22,14 @@ def driver_version() -> tuple[int, int] | None:
 def extra_for(version: tuple[int, int] | None) -> str | None:
     """Return the extra with matching GPU libraries, or None: no driver, or a driver that is too old."""
     return next((extra for major, extra in EXTRAS.items() if version is not None and version[0] >= major), None)
+
+
+def device_count() -> int:
+    """Return the number of GPUs that this process can use; 0 without a driver."""
+    count = ctypes.c_int(0)
+    try:
+        driver = ctypes.CDLL(LIBRARY)
+        failed = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count))
+    except (OSError, AttributeError):
+        return 0
+    return 0 if failed else count.value

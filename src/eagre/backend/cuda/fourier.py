@@ -36,41 +36,33 @@ def library() -> ctypes.CDLL:
     return ctypes.CDLL(mapped[0])
 
 
-class RealTransforms:
-    """Transforms over the last axes of an array; the inverse is unnormalised.
+class RealTransform:
+    """Transform over the last axes of a real array, or its unnormalised inverse, which overwrites the spectrum.
 
     Parameters
     ----------
     a, spectrum : CuPy arrays
-        Real, and complex with n // 2 + 1 values along the last axis; both C-contiguous. `backward` overwrites the
-        spectrum.
+        Real, and complex with n // 2 + 1 values along the last axis; both C-contiguous.
     axes : sequence of int
         Last axes of `a`.
     stream : int
         Address of the CUDA stream.
+    inverse : bool
     """
 
-    def __init__(self, a: Any, spectrum: Any, axes: Sequence[int], stream: int) -> None:
-        shape = tuple(a.shape[axis] for axis in axes)
-        self._plans = (
-            get_fft_plan(a, shape=shape, axes=tuple(axes), value_type="R2C"),
-            get_fft_plan(spectrum, shape=shape, axes=tuple(axes), value_type="C2R"),
-        )
-        self._spectrum, self._names = spectrum, (FORWARD[a.dtype.itemsize], BACKWARD[a.dtype.itemsize])
-        for plan in self._plans:
-            _checked("cufftSetStream", library().cufftSetStream(_handle(plan), ctypes.c_void_p(stream)))
+    def __init__(self, a: Any, spectrum: Any, axes: Sequence[int], stream: int, inverse: bool = False) -> None:
+        shape, source = tuple(a.shape[axis] for axis in axes), spectrum if inverse else a
+        kind = "C2R" if inverse else "R2C"
+        self._plan = get_fft_plan(source, shape=shape, axes=tuple(axes), value_type=kind)
+        self._spectrum, self._inverse = spectrum, inverse
+        self._name = self.__name__ = (BACKWARD if inverse else FORWARD)[a.dtype.itemsize]
+        _checked("cufftSetStream", library().cufftSetStream(_handle(self._plan), ctypes.c_void_p(stream)))
 
-    def forward(self, a: Any) -> None:
-        """Compute spectrum = transform of a."""
-        self._run(0, a, self._spectrum)
-
-    def backward(self, a: Any) -> None:
-        """Compute a = n times the inverse transform of the spectrum."""
-        self._run(1, self._spectrum, a)
-
-    def _run(self, way: int, source: Any, target: Any) -> None:
+    def __call__(self, a: Any) -> None:
+        """Compute spectrum = transform of a, or a = n times the inverse transform of the spectrum."""
+        source, target = (self._spectrum, a) if self._inverse else (a, self._spectrum)
         pointers = (ctypes.c_void_p(source.data.ptr), ctypes.c_void_p(target.data.ptr))
-        _checked(self._names[way], getattr(library(), self._names[way])(_handle(self._plans[way]), *pointers))
+        _checked(self._name, getattr(library(), self._name)(_handle(self._plan), *pointers))
 
 
 class ComplexTransforms:

@@ -13,7 +13,7 @@ import cupy
 from eagre.backend.cuda.compiler import keep_loaded
 from eagre.backend.cuda.device import CudaDevice
 from eagre.backend.device import Device, HostCall, Launch
-from eagre.backend.group import BARRIER, Group, Stage
+from eagre.backend.group import BARRIER, Group, Stage, after_others
 from eagre.backend.peer_copies import Pair, copy_launches
 
 ANY_WAY = 4  # cudaMemcpyDefault: devices inferred from the addresses
@@ -41,7 +41,7 @@ class CudaGroup(Group):
             if stage is BARRIER:
                 self.barrier()
             for device, launches in zip(self.devices, stage, strict=False):
-                device.run(_after_others(launches))
+                device.run(after_others(launches))
 
     def repeated(self, schedule: Sequence[Stage], times: int) -> Callable[[], None]:
         """Capture `times` repetitions on all devices in one CUDA graph, if peer access and capture are possible."""
@@ -145,16 +145,6 @@ def _without_gaps(schedule: Sequence[Stage]) -> list[Stage]:
         else:
             merged[-1] = [[*previous, *following] for previous, following in zip(merged[-1], stage, strict=True)]
     return merged
-
-
-def _after_others(launches: Sequence[Launch | HostCall]) -> list[Launch | HostCall]:
-    """Return launches that wait for a previous copy or barrier instead of overlapping with its end."""
-    ordered: list[Launch | HostCall] = []
-    for launch in launches:
-        if isinstance(launch, Launch) and launch.early and not (ordered and isinstance(ordered[-1], Launch)):
-            launch = launch._replace(early=False)
-        ordered.append(launch)
-    return ordered
 
 
 def _copy(target: Any, source: Any) -> None:

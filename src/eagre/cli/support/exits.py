@@ -4,7 +4,7 @@
 code  meaning
 ====  ==============================================================
 0     ok
-1     an internal error (a bug), or a benchmark or validation failed
+1     an internal error (a bug), or a benchmark, a validation or a member of a sweep failed
 2     wrong usage or input
 3     the solution blew up
 4     the requested device is not available

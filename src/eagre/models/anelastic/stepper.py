@@ -46,7 +46,8 @@ class Stepper:
         self._settled = True  # True if the Courant number is close to its target
         self.profiles: MeanProfiles | None = None
         self.maps = PointAverages(engine, start)
-        self.checkpoint = InMemoryCheckpoint(self.checkpoint_state, self.restore, KEEP_SECONDS[engine.device.kind])
+        device = engine.device
+        self.checkpoint = InMemoryCheckpoint(self.checkpoint_state, self.restore, KEEP_SECONDS[device.kind], device)
 
     @property
     def time(self) -> float:

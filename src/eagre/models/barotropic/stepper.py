@@ -27,9 +27,9 @@ class Stepper:
         self.start = start
         self._landed: float | None = None
         engine.resume_maps({}, start)
-        kind = engine.device.kind
-        self.checkpoint = InMemoryCheckpoint(self.state, self.restore, KEEP_SECONDS[kind])
-        self.check_interval = CPU_LOOK_STEPS if kind == "cpu" else engine.device.parameters("barotropic.steps").look
+        device = engine.device
+        self.checkpoint = InMemoryCheckpoint(self.state, self.restore, KEEP_SECONDS[device.kind], device)
+        self.check_interval = CPU_LOOK_STEPS if device.kind == "cpu" else device.parameters("barotropic.steps").look
 
     @property
     def time(self) -> float:

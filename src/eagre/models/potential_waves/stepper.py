@@ -23,7 +23,8 @@ class Stepper:
         self._landed, self._since = start, 0  # last output time, and steps since then
         self._failure: Failure | None = None
         engine.begin(lambda: self.time)
-        self.checkpoint = InMemoryCheckpoint(self.state, self.restore, KEEP_SECONDS[engine.device.kind])
+        device = engine.device
+        self.checkpoint = InMemoryCheckpoint(self.state, self.restore, KEEP_SECONDS[device.kind], device)
         self.check_interval = STEPS_PER_CHECK
 
     @property

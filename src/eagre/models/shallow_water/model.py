@@ -71,9 +71,9 @@ class Stepper:
     def __init__(self, engine: Any, eta: np.ndarray) -> None:
         self.engine = engine
         self.bounds = self._bounds_with(case_bounds(engine.setup, self.time), eta) if engine.setup.fixed else None
-        kind = engine.device.kind
-        self.checkpoint = InMemoryCheckpoint(self.state, self.restore, KEEP_SECONDS[kind])
-        self.check_interval = CPU_LOOK_STEPS if kind == "cpu" else engine.device.parameters("shallow-water.steps").look
+        device = engine.device
+        self.checkpoint = InMemoryCheckpoint(self.state, self.restore, KEEP_SECONDS[device.kind], device)
+        self.check_interval = CPU_LOOK_STEPS if device.kind == "cpu" else device.parameters("shallow-water.steps").look
 
     @property
     def time(self) -> float:

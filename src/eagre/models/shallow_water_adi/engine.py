@@ -23,6 +23,7 @@ from eagre.models.shallow_water_adi.sides import Side, end_switches, ends_on, si
 from eagre.models.shallow_water_adi.step_graphs import first_bad, run, step_graphs_of, steps_of
 from eagre.models.shallow_water_adi.sweeps import reference, sweep_cpu, sweep_cuda_x, sweep_cuda_y
 from eagre.models.shallow_water_adi.sweeps.launch_parameters import EPSILON, Plan, plan_of, resumed
+from eagre.models.shallow_water_adi.sweeps.segments import CpuSegments, CudaSegments
 from eagre.solvers.tridiagonal import columns
 from eagre.solvers.tridiagonal.link import Coupling
 
@@ -39,6 +40,7 @@ class Engine:
         self.real = check_precision(precision)
         self.sides: list[Side] = sides_of(setup.segments, setup.level)
         self.parity = 0
+        self.segments: Any = None  # `Segments`, if the lines along y continue in other slabs
         self._allocate()
         self._programs = self._compile()
         self.step_graphs = step_graphs_of(self)
@@ -141,15 +143,20 @@ class Engine:
         courant = math.sqrt(setup.gravity * setup.deepest) * setup.time_step / min(grid.dx, grid.dy)
         is_open = (self._is_open("west east"), self._is_open("south north"))
         light = not (setup.drying or setup.dissipation)
+        if setup.segment is not None:
+            chosen["mode_y"] = columns.REDUCE
         return plan_of(self.device, grid, self.precision, courant, *is_open, light=light, **chosen)
 
     def _compile_cuda(self, **chosen: Any) -> list[Any]:
-        device, real, setup, grid = self.device, self.real, self.setup, self.setup.grid
+        device, real, setup = self.device, self.real, self.setup
         self.plan = plan = self._planned(**chosen)
         self.method = plan.method
         bits = np.int32 if self.precision == "single" else np.int64
         self.guard = device.zeros((1,), bits)
-        (column_groups, segments), _ = plan.shape_y(grid)
+        if setup.segment is not None:
+            is_open = self._is_open("south north")
+            self.segments = self._segments(CudaSegments, width=plan.width, is_open=is_open)
+        (column_groups, segments), _ = self._shape_y()
         self._chunks = device.zeros((column_groups * segments * columns.WORDS * plan.width,), real)
         self._interfaces = device.zeros((column_groups * segments * 2 * plan.width,), real)
         self._flags = device.zeros((column_groups * segments + 1,), np.uint32)
@@ -161,10 +168,11 @@ class Engine:
         along_x |= {**plan.switches_x, "STORED": stored}
         kernels = [device.program(sweep_cuda_x.sweep_x_cuda, self.precision, along_x)]
         modes = (columns.REDUCE, columns.FINISH) if plan.mode_y == columns.REDUCE else (plan.mode_y,)
+        along_y |= {} if setup.segment is None else {"SEGMENT": True}
         for mode in modes:
             switches = {**along_y, **plan.switches_y, "MODE": mode}
             kernels.append(device.program(sweep_cuda_y.sweep_y_cuda, self.precision, switches))
-        if len(modes) > 1:
+        if len(modes) > 1 and setup.segment is None:
             kernels.append(device.program(columns.interfaces_cuda, self.precision, {"LANES": plan.width}))
         return kernels
 
@@ -191,7 +199,13 @@ class Engine:
         self._scratch, self._lines = (np.zeros(shape, self.real) for shape in shapes)
         entries = (sweep_cpu.sweep_x_cpu, sweep_cpu.sweep_y_cpu)
         switches = self._switches_of_lines()
+        if self.setup.segment is not None:
+            self.segments = self._segments(CpuSegments, workers=workers, switches=switches[1])
         return [self.device.program(entry, self.precision, one) for entry, one in zip(entries, switches, strict=True)]
+
+    def _segments(self, kind: Any, **more: Any) -> Any:
+        """Return the segments of the lines along y that this engine solves, of class `kind`."""
+        return kind(self.device, self.precision, self.real, self.setup.segment, self.setup.grid.nx, **more)
 
     def _is_open(self, names: str) -> bool:
         return any(side.kind != cells.WALL for side in self.sides if side.segment.side in names.split())
@@ -259,6 +273,13 @@ class Engine:
         """Return the launches of the second sweep of a step."""
         return step.along_y(self, parity, row)
 
+    def reduce_y(self, parity: int, row: int) -> list[Launch]:
+        """Return the launches before `along_y` that reduce the lines along y, if these continue in other slabs."""
+        if self.segments is None:
+            return []
+        common = self._arguments(1, step.fields_along_y(self, parity), row)
+        return self._passes_y(common)[:2] if self._planned_sweeps else self.segments.reduce(common, self.numbers[1])
+
     def boundary_volume(self, fluxes: tuple[Any, ...], row: int) -> list[Launch]:
         """Return the launches that accumulate the volume through open boundaries in a sweep.
 
@@ -270,14 +291,20 @@ class Engine:
     def sweep(self, which: int, fields: step.Sweep, row: int) -> list[Launch]:
         """Return the launches of the sweep along x (0) or y (1)."""
         grid, numbers = self.setup.grid, self.numbers[which]
-        ends = self._ends[which]._replace(row=row)
-        common = (cells.Fields(*fields, self._friction), self._terms[which].arguments, ends)
+        common = self._arguments(which, fields, row)
         if self.setup.kernels == "reference":
             return self._reference.launches(self._programs[which], which, common, numbers)
         if self.device.kind == "cuda":
             return self._sweep_cuda(which, common)
+        if which == 1 and self.segments is not None:
+            return self.segments.finish(common, numbers)
         workspace = (self._scratch, self._lines, grid.ny, grid.nx, numbers)
         return [Launch(self._programs[which], (*common, *workspace))]
+
+    def _arguments(self, which: int, fields: step.Sweep, row: int) -> tuple[Any, ...]:
+        """Return the first arguments of the sweep along x (0) or y (1)."""
+        ends = self._ends[which]._replace(row=row)
+        return cells.Fields(*fields, self._friction), self._terms[which].arguments, ends
 
     def lost(self) -> float:
         """Return the maximum neglected coupling between partitions of a line so far, relative; 0 on a CPU."""
@@ -286,18 +313,32 @@ class Engine:
         return float(self.device.host(self.guard).view(self.real)[0])
 
     def _sweep_cuda(self, which: int, common: tuple[Any, ...]) -> list[Launch]:
-        grid, plan, numbers = self.setup.grid, self.plan, self.numbers[which]
-        size = ((grid.ny, grid.nx), numbers)
-        if which == 0:
-            more = (self.guard, plan.run, plan.overlap)
-            return [Launch(self._programs[0], (*common, *more, *size), *plan.shape_x(grid))]
-        (column_groups, segments), block = plan.shape_y(grid)
+        if which == 1:
+            return self._passes_y(common)[2 if self.setup.segment else 0 :]
+        grid, plan = self.setup.grid, self.plan
+        more = (self.guard, plan.run, plan.overlap, (grid.ny, grid.nx), self.numbers[0])
+        return [Launch(self._programs[0], (*common, *more), *plan.shape_x(grid))]
+
+    def _faces_y(self) -> tuple[int, int]:
+        """Return the first and last face of the lines along y."""
+        return (1 - self.plan.open_y, self.setup.grid.ny) if self.segments is None else self.segments.faces
+
+    def _shape_y(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        first, last = self._faces_y()
+        return self.plan.shape_y(self.setup.grid, last + 1 - first)
+
+    def _passes_y(self, common: tuple[Any, ...]) -> list[Launch]:
+        """Return the launches of the sweep along y; of a segment, two before and two after the exchange of its ends."""
+        grid, plan = self.setup.grid, self.plan
+        (column_groups, segments), block = self._shape_y()
         at_once = getattr(self.device, "multiprocessors", 0)
         coupling = Coupling(self._chunks, self._interfaces, self._flags, self.guard)
-        arguments = (*common, coupling, at_once, *size)
+        arguments = (*common, coupling, at_once, (*self._faces_y(), grid.nx), self.numbers[1])
         shape = ((column_groups, segments), block, plan.shared_y)
         passes = [Launch(program, arguments, *shape) for program in self._programs[1:3]]
-        if plan.mode_y == columns.REDUCE:
+        if self.segments is not None:
+            passes[1:1] = self.segments.between_passes(self._chunks, self._interfaces, segments)
+        elif plan.mode_y == columns.REDUCE:
             lines = plan.width * column_groups
             interfaces = (self._chunks, self._interfaces, self.guard, segments, lines)
             threads = self.device.parameters("solver:tridiagonal.seams").threads

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,18 @@ from eagre.stepping.averages import StatisticsPlan
 from eagre.stepping.maps import Maps
 from eagre.terms.collect import Terms
 from eagre.time_varying.series import Series
+
+
+class Segment(NamedTuple):
+    """Part of the lines along y that the row slab of a device solves; the slabs exchange the ends of their parts.
+
+    A part has the north faces of rows first .. last - 1 of the slab, in the first slab also the south face of row 0.
+    """
+
+    rank: int
+    count: int  # number of slabs
+    first: int
+    last: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +51,7 @@ class Setup:
     time_step: float
     deepest: float  # maximum initial depth, m
     dries: bool | None = None  # `may_dry` of the whole domain, for a subdomain
+    segment: Segment | None = None  # part of the lines along y, for a subdomain; None if it solves whole lines
     kernels: str = "fast"  # or "reference"
     level: float = 0.0  # reference level of elevations, m: see `level_of`
     walls: np.ndarray | None = None  # (ny, nx) bits of closed internal faces, `eagre.boundaries.internal`

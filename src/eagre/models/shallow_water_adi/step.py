@@ -29,7 +29,8 @@ class Sweep(NamedTuple):
 
 def step(engine: Any, parity: int, row: int) -> list[Launch]:
     """Return the launches of a step; parity : buffers with the newer fluxes; row : row of the series values."""
-    return [*along_x(engine, parity, row), *along_y(engine, parity, row + 1)]
+    reduced = engine.reduce_y(parity, row + 1)
+    return [*along_x(engine, parity, row), *reduced, *along_y(engine, parity, row + 1)]
 
 
 def along_x(engine: Any, parity: int, row: int) -> list[Launch]:
@@ -45,6 +46,12 @@ def along_x(engine: Any, parity: int, row: int) -> list[Launch]:
 
 def along_y(engine: Any, parity: int, row: int) -> list[Launch]:
     """Return the launches of the sweep along y, for q and z; q half a step before is overwritten."""
+    fields = fields_along_y(engine, parity)
+    fluxes = (fields.across_old, fields.across_new, fields.flux, fields.flux_new)
+    return [*engine.sweep(1, fields, row), *engine.boundary_volume(fluxes, row)]
+
+
+def fields_along_y(engine: Any, parity: int) -> Sweep:
+    """Return the fields of the sweep along y."""
     p, p_new, q_new, q = engine.p[parity], engine.p[1 - parity], engine.q[1 - parity], engine.q[parity]
-    fields = Sweep(engine.z[1], engine.bed, q, p, p_new, engine.z[0], q_new)
-    return [*engine.sweep(1, fields, row), *engine.boundary_volume((p, p_new, q, q_new), row)]
+    return Sweep(engine.z[1], engine.bed, q, p, p_new, engine.z[0], q_new)

@@ -41,7 +41,8 @@ class Stepper:
         self.engine.resume_maps({"z": surface}, start)
         self.courant_monitor = CourantMonitor(start)
         self.courant_monitor.record(engine, rows, start)
-        self.checkpoint = InMemoryCheckpoint(self.state, self.restore, KEEP_SECONDS[engine.device.kind])
+        device = engine.device
+        self.checkpoint = InMemoryCheckpoint(self.state, self.restore, KEEP_SECONDS[device.kind], device)
         self.check_interval = engine.check_interval
         self.sampler: PointSampler | None = None  # in-run sampling
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.backend.device import Device, Launch, check_precision
-from eagre.backend.exchange import LocalTransport, Message
+from eagre.backend.exchange import Message
 from eagre.backend.group import BARRIER, Stage
 from eagre.device_mesh import DeviceMesh, DistributedArray
 from eagre.solvers.gcr import kernels, kernels_cuda
@@ -44,7 +44,7 @@ class PartialSums:
         whole = (rows, 1, sum(counts)) if on_gpu else (rows, sum(counts), shapes[0][1])
         self.local = [device.zeros((rows, *shape), np.float64) for device, shape in zip(ranks, shapes, strict=True)]
         self.all = [device.zeros(whole, np.float64) for device in ranks]
-        transport, ends, messages = LocalTransport(devices.group), np.cumsum([0, *counts]).tolist(), []
+        transport, ends, messages = devices.group.transport(), np.cumsum([0, *counts]).tolist(), []
         for rank, (one, every) in enumerate(zip(self.local, self.all, strict=True)):
             transport.publish(rank, "local", one)
             transport.publish(rank, "all", every)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device, HostCall, Launch, check_precision
-from eagre.backend.exchange import LocalTransport, Message
+from eagre.backend.exchange import Message
 from eagre.backend.group import BARRIER, Group, Stage
 from eagre.decomposition import Decomposition, bands, equal_parts
 from eagre.device_mesh import DeviceMesh, DistributedArray
@@ -187,7 +187,7 @@ class DistributedMultigrid:
         ]
         self._shape = plan.grids[0].shape
         self.u, self.f, self.screening = (self._of(name) for name in ("u", "f", "screening"))
-        self._transport = LocalTransport(device.group)
+        self._transport = device.group.transport()
         for rank, (fine, one) in enumerate(zip(self.fine, self.replicated, strict=False)):
             _, f, q_slab = fine.at_end()
             fields = {"f": f[: self.visiting], "whole f": one.f, "q": q_slab, "whole q": one.screening}

@@ -16,8 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.arrays import array_module, fourier_module, on_gpu
+from eagre.backend.arrays import fourier_module, on_gpu
+from eagre.backend.select import device_of
 from eagre.errors import InputError
+from eagre.solvers.poisson.wall_transforms import transformed
 
 BOUNDARIES = ("dirichlet", "neumann", "periodic")
 LOCATIONS = ("points", "centres")
@@ -87,7 +89,7 @@ class Axis:
     def _transform(self, x: Any, axis: int, inverse: bool) -> Any:
         kind = 1 if self.location == "points" else 2
         if on_gpu(x) and kind == 1:
-            return extended(x, axis, self.boundary == "dirichlet", inverse)
+            return transformed(device_of(x), x, axis, self.boundary == "dirichlet", inverse)
         fft = fourier_module(x)
         name = ("i" if inverse else "") + ("dst" if self.boundary == "dirichlet" else "dct")
         options = {} if on_gpu(x) else {"workers": workers()}
@@ -99,23 +101,3 @@ def workers() -> int:
     from eagre.backend.cpu.compiler import threads
 
     return threads()
-
-
-def extended(x: Any, axis: int, odd: bool, inverse: bool) -> Any:
-    """Return a DST-I or DCT-I by a real transform of the odd or even extension, for libraries that lack them.
-
-    The kernels of `rows_cuda` need no extension; this function serves sizes that they do not support.
-    """
-    module = array_module(x)
-    x = module.moveaxis(x, axis, -1)
-    n = x.shape[-1]
-    if odd:
-        zero = module.zeros((*x.shape[:-1], 1), x.dtype)
-        whole = module.concatenate([zero, x, zero, -x[..., ::-1]], axis=-1)
-        result = -module.fft.rfft(whole, axis=-1).imag[..., 1 : n + 1]
-    else:
-        whole = module.concatenate([x, x[..., -2:0:-1]], axis=-1)
-        result = module.fft.rfft(whole, axis=-1).real
-    if inverse:
-        result = result / whole.shape[-1]
-    return module.moveaxis(result.astype(x.dtype), -1, axis)

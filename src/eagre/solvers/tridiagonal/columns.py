@@ -5,6 +5,7 @@ by cyclic reduction, and its blocks in one of two ways. EXCHANGE: a block publis
 last unknown and waits for the neighbouring blocks; the coupling across a whole block is neglected, and its maximum is
 stored in a guard. Blocks are numbered in the order in which they start, along the columns, so that at least one waiting
 block can always continue. REDUCE and FINISH: two passes with `interfaces_cuda` between them, exact for any coupling.
+Where the columns continue on other devices, `column_ends`, an exchange and `join_columns` replace it.
 """
 
 import numpy as np
@@ -12,7 +13,15 @@ import numpy as np
 from eagre.backend.compilation.cells import cell, cuda, entry, flat_load, flat_store, load_volatile, real, switch
 from eagre.backend.cuda.warp import raise_maximum
 from eagre.kernels.bits import to_bits
-from eagre.solvers.tridiagonal.link import at_interface, between_chunks, reduced
+from eagre.solvers.tridiagonal.link import (
+    Ends,
+    at_interface,
+    between_chunks,
+    ends_joined,
+    reduced,
+    segment_edges,
+    store_ends,
+)
 
 ROWS = switch("ROWS", 8)  # rows per thread
 KINDS = switch("KINDS", 4)  # values stored per row
@@ -104,9 +113,9 @@ def _never_wait(flags, block, phase):
 
 
 @cell
-def publish_interfaces(table, block, t, lane, chunk, a, c, d):
-    """Publish the dependencies of the last and the first unknown of a column of this block."""
-    if t == THREADS - 1:
+def publish_interfaces(table, block, t, final, lane, chunk, a, c, d):
+    """Publish the dependencies of the last and the first unknown of a column of this block; final : last thread."""
+    if t == final:
         publish_value(table, block, lane, 0, d)
         publish_value(table, block, lane, 1, c)
         publish_value(table, block, lane, 2, a)
@@ -217,18 +226,14 @@ def unknown_below(shared, me, row, below, here):
     )
 
 
-@entry
-def interfaces_cuda(table, interfaces, guard, segments, count):
-    """Compute the interface unknowns of the partitions of a line between the two passes, one thread per line.
+@cell
+def line_interfaces(table, interfaces, group, lane, segments, below_line, above_line):
+    """Compute the interface unknowns of the partitions of a line from the unknowns before and after the line.
 
     With X_b + a X_{b-1} + c F_{b+1} = d for the last and F_b + a' X_{b-1} + c' F_{b+1} = d' for the first unknown of
     partition b, upwards X_{b-1} = u - v F_b, then downwards. LANES lines are adjacent.
     """
-    i = cuda.grid(1)
-    if i >= count or guard[0] <= to_bits(real(GATE)):
-        return
-    group, lane = i // LANES, i % LANES
-    u, v = real(0.0), real(0.0)
+    u, v = below_line, real(0.0)
     for segment in range(segments):
         partition = np.int64(group) * segments + segment
         offset, interface = partition * (WORDS * LANES) + lane, partition * (2 * LANES) + lane
@@ -244,7 +249,7 @@ def interfaces_cuda(table, interfaces, guard, segments, count):
         flat_store(table, offset, 0, u)
         flat_store(table, offset, LANES, v)
         u, v = d - a * (u - v * s), c + a * v * w
-    above = real(0.0)
+    above = above_line
     for back in range(segments):
         partition = np.int64(group) * segments + (segments - 1 - back)
         offset, interface = partition * (WORDS * LANES) + lane, partition * (2 * LANES) + lane
@@ -253,6 +258,42 @@ def interfaces_cuda(table, interfaces, guard, segments, count):
         flat_store(interfaces, interface, 0, below)
         flat_store(interfaces, interface, LANES, above)
         above = first
+
+
+@entry
+def interfaces_cuda(table, interfaces, guard, segments, count):
+    """Compute the interface unknowns of the partitions of a line between the two passes, one thread per line."""
+    i = cuda.grid(1)
+    if i >= count or guard[0] <= to_bits(real(GATE)):
+        return
+    line_interfaces(table, interfaces, i // LANES, i % LANES, segments, real(0.0), real(0.0))
+
+
+@cell
+def partition_ends(table, partition, lane):
+    """Return the ends of a partition of a line from the published values."""
+    k = partition * (WORDS * LANES) + lane
+    return Ends(
+        flat_load(table, k, 0), flat_load(table, k, LANES), flat_load(table, k, 2 * LANES),
+        flat_load(table, k, 3 * LANES), flat_load(table, k, 4 * LANES), flat_load(table, k, 5 * LANES),
+    )  # fmt: skip
+
+
+@cell
+def column_ends(i, table, segments, ends):
+    """Store the first and last equation of line i, of all its partitions, in ends, (6, lines), for other devices."""
+    first, lane = np.int64(i // LANES) * segments, i % LANES
+    whole = partition_ends(table, first, lane)
+    for segment in range(1, segments):
+        whole = ends_joined(whole, partition_ends(table, first + segment, lane))
+    store_ends(ends, i, whole)
+
+
+@cell
+def join_columns(i, ends, n, table, interfaces, segments):
+    """Compute the interface unknowns of line i, segment n of lines on several devices, from the ends of all."""
+    below, _, above = segment_edges(ends, n, i)
+    line_interfaces(table, interfaces, i // LANES, i % LANES, segments, below, above)
 
 
 def shared_bytes(rows: int, threads: int, itemsize: int, width: int = 32, kinds: int = 4) -> int:

@@ -10,12 +10,17 @@ the first unknown of the next chunk into the last row gives one tridiagonal row 
 parallel cyclic reduction that retains the couplings to unknowns outside the segment, before it (L) and after it (N): X
 + a L + c N = d. Two adjacent segments then only need the values at their interface, as long as the coupling across a
 whole segment is below rounding.
+
+`Ends` is exact for any coupling: the equations of the first and last unknown of a segment. Two adjacent segments are
+joined to one. So devices that hold segments of the same lines exchange only the ends (`segment_edges`).
 """
 
 from typing import Any, NamedTuple
 
 from eagre.backend.compilation.cells import cell, real
 from eagre.kernels.roots import reciprocal
+
+ENDS = 6  # numbers of `Ends`
 
 
 class Coupling(NamedTuple):
@@ -74,3 +79,80 @@ def at_interface(d_low, c_low, d_high, a_high):
     """Return the unknowns before and after an interface from X + c N = d and N + a X = d."""
     last = (d_low - c_low * d_high) * reciprocal(real(1.0) - c_low * a_high)
     return last, d_high - a_high * last
+
+
+class Ends(NamedTuple):
+    """Equations of the last unknown X and the first unknown F of a segment: X + a L + c N = d, F + a' L + c' N = d'."""
+
+    d: Any
+    c: Any
+    a: Any
+    d_first: Any
+    a_first: Any
+    c_first: Any
+
+
+@cell
+def ends_of(chunk):
+    """Return the ends of a segment that was eliminated as one chunk."""
+    c, d, g = chunk.c, chunk.d, chunk.g
+    return Ends(d, c, chunk.a, chunk.e - g * d, chunk.f - g * chunk.a, -(g * c))
+
+
+@cell
+def ends_joined(low, high):
+    """Return the ends of two adjacent segments as one."""
+    a, c, d = between_chunks(low, high.d_first, high.a_first, high.c_first)  # of the last unknown of `low`
+    d_high, a_high = high.d_first - high.a_first * d, -(high.a_first * a)  # of the first unknown of `high`
+    c_high = high.c_first - high.a_first * c
+    return Ends(
+        high.d - high.a * d, high.c - high.a * c, -(high.a * a),
+        low.d_first - low.c_first * d_high, low.a_first - low.c_first * a_high, -(low.c_first * c_high),
+    )  # fmt: skip
+
+
+@cell
+def stored_ends(ends, n, i):
+    """Return the ends of segment n of line i; ends : (segments, 6, lines)."""
+    return Ends(ends[n, 0, i], ends[n, 1, i], ends[n, 2, i], ends[n, 3, i], ends[n, 4, i], ends[n, 5, i])
+
+
+@cell
+def store_ends(ends, i, one):
+    """Store the ends of a segment of line i; ends : (6, lines)."""
+    ends[0, i], ends[1, i], ends[2, i] = one.d, one.c, one.a
+    ends[3, i], ends[4, i], ends[5, i] = one.d_first, one.a_first, one.c_first
+
+
+@cell
+def unknowns_around(ends, n, i):
+    """Return the last unknown before segment n of line i and the first one in it, 0 < n < segments."""
+    low, high = stored_ends(ends, 0, i), stored_ends(ends, n, i)
+    for k in range(1, n):
+        low = ends_joined(low, stored_ends(ends, k, i))
+    for k in range(n + 1, ends.shape[0]):
+        high = ends_joined(high, stored_ends(ends, k, i))
+    return at_interface(low.d, low.c, high.d_first, high.a_first)
+
+
+@cell
+def segment_edges(ends, n, i):
+    """Return three unknowns of line i: the last one before segment n, the last one in it and the first one after it.
+
+    Unknowns beyond the ends of the line are 0. All devices compute the same bits for an unknown.
+    """
+    below = above = real(0.0)
+    if n > 0:
+        below, _ = unknowns_around(ends, n, i)
+    if n + 1 < ends.shape[0]:
+        last, above = unknowns_around(ends, n + 1, i)
+    else:
+        here = stored_ends(ends, n, i)
+        last = here.d - here.a * below
+    return below, last, above
+
+
+@cell
+def join_ends(i, ends, n, edges):
+    """Store `segment_edges` of line i in edges, (3, lines)."""
+    edges[0, i], edges[1, i], edges[2, i] = segment_edges(ends, n, i)

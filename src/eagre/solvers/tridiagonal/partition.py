@@ -103,7 +103,7 @@ def column_block(system, x, coupling, shared, block, segments):
         offset += inner
     p, q, r = column_threads(chunk, shared, me)
     if MODE == EXCHANGE or MODE == REDUCE:
-        publish_interfaces(coupling.table, block, t, lane, chunk, p, q, r)
+        publish_interfaces(coupling.table, block, t, THREADS - 1, lane, chunk, p, q, r)
     if MODE == REDUCE:
         return
     below, above = outside(coupling, shared, block, segment, chunk, p, q)

@@ -21,13 +21,13 @@ import numpy as np
 from eagre.backend.arrays import array_module, fourier_module
 from eagre.backend.compilation.cells import cell, real
 from eagre.backend.device import Device, HostCall, Work, check_precision
-from eagre.backend.exchange import LocalTransport, Message
+from eagre.backend.exchange import Message
 from eagre.backend.group import BARRIER, Stage
 from eagre.decomposition import equal_parts
 from eagre.device_mesh import DeviceMesh, DistributedArray
 from eagre.models.anelastic.base.metric import Metric
 from eagre.models.anelastic.devices.subdomain import rows_of
-from eagre.models.anelastic.preconditioners.spectral import GridModes, Modes, complex_of, options_of, solved
+from eagre.models.anelastic.preconditioners.spectral import Cosines, GridModes, Modes, complex_of, options_of, solved
 from eagre.models.anelastic.pressure import operator as cells
 from eagre.models.anelastic.pressure.coefficients import Coefficients
 from eagre.models.anelastic.pressure.mass_balance import Balance, balanced
@@ -80,6 +80,7 @@ class ModeSlab:
         dtype = complex_of(self._real) if self._is_complex else self._real
         self.spectrum = device.zeros((nz, n, ny) if self.is_transposed else (nz, ny, n), dtype)
         self.numbers = self.spectrum.transpose(0, 2, 1) if self.is_transposed else self.spectrum.view(self._real)
+        self._along_y = Cosines(device, precision, spectral_basis.cosines, self.modes.numbers, (1,))
 
     @property
     def work(self) -> list[Work]:
@@ -95,7 +96,7 @@ class ModeSlab:
             a = (fft.fftn if self._is_complex else fft.rfftn)(a.copy(), axes=waves, **options_of(a))
         is_complex = self._is_complex or bool(waves)
         f = array_module(a).ascontiguousarray(a)
-        f = solved(self._device, self._basis, self.modes, f.view(self._real) if is_complex else f)
+        f = solved(self._device, self._along_y, self.modes, f.view(self._real) if is_complex else f)
         if is_complex:
             f = f.view(complex_of(self._real))
         if waves and self._is_complex:
@@ -121,7 +122,7 @@ class DistributedSpectral:
     """
 
     def __init__(self, devices: DeviceMesh, precision: str, metric: Metric, sign: float = 1.0) -> None:
-        self._devices, self._real = devices, check_precision(precision)
+        self._devices, self._precision, self._real = devices, precision, check_precision(precision)
         self._basis = spectral_basis = GridModes.of(metric, devices.devices[0])
         ends = np.cumsum([0, *equal_parts(spectral_basis.symbols[2].size, len(devices.devices))]).tolist()
         self._modes = [slice(*pair) for pair in pairwise(ends)]
@@ -139,7 +140,7 @@ class DistributedSpectral:
         self._transforms: dict[int, Any] = {}
 
     def _publish(self) -> None:
-        transport = LocalTransport(self._devices.group)
+        transport = self._devices.group.transport()
         for rank, (rows, slab) in enumerate(zip(self._rows, self._slabs, strict=True)):
             transport.publish(rank, "rows", rows if slab.is_transposed else rows.view(self._real))
             transport.publish(rank, "modes", slab.numbers)
@@ -180,27 +181,22 @@ class DistributedSpectral:
         there, back = [], []
         for rank, device in enumerate(self._devices.devices):
             forward, backward = self._along_x(rank, device, right.parts[rank], out.parts[rank])
-            there.append([forward])
-            back.append([backward])
+            there.append(forward)
+            back.append(backward)
         return [there, BARRIER, self._there, [slab.work for slab in self._slabs], BARRIER, self._back, back]
 
-    def _along_x(self, rank: int, device: Device, right: Any, out: Any) -> tuple[HostCall, HostCall]:
+    def _along_x(self, rank: int, device: Device, right: Any, out: Any) -> tuple[list[Work], list[Work]]:
         """Transform all rows of a device along x."""
         rows = self._rows[rank]
         if self._is_complex:
             if rank not in self._transforms:
                 self._transforms[rank] = device.real_transforms(right, rows, out, (2,))
             forward, backward = self._transforms[rank]
-            return forward._replace(arguments=(right,)), backward._replace(arguments=(out,))
-        cosines = self._basis.cosines[2]
-
-        def forward_cosines() -> None:
-            rows[...] = cosines.forward(right, 2)
-
-        def backward_cosines() -> None:
-            out[...] = cosines.backward(rows, 2)
-
-        return HostCall(forward_cosines, ()), HostCall(backward_cosines, ())
+            return [forward._replace(arguments=(right,))], [backward._replace(arguments=(out,))]
+        if rank not in self._transforms:
+            self._transforms[rank] = Cosines(device, self._precision, self._basis.cosines, tuple(rows.shape), (2,))
+        cosines = self._transforms[rank]
+        return cosines.launches(2, right, rows), cosines.launches(2, rows, out, inverse=True)
 
 
 MAX_ITERATIONS = 500  # maximum number of iterations
@@ -340,7 +336,7 @@ class DistributedProjection:
         self._spectral = DistributedSpectral(devices, self._precision, self.metric, -1.0 if self._direct else 1.0)
         self._refresh()
         self._flat = self._flat_kernels()
-        self.final = self._each(self._wind)
+        self.final = [self._wind(rank) for rank in range(len(self._stages))]
         if self._direct:
             self._until = self._direct_solution()
             return
@@ -354,9 +350,7 @@ class DistributedProjection:
     def _flat_kernels(self) -> list[FlatKernels]:
         """Return the GPU kernels of each device for flat terrain, or None."""
         devices, operators = self._devices, self._operators
-        if devices.kind != "cuda" or not self._direct or any(one is not None for one in self._normal):
-            return []
-        if not all(map(is_separable, operators)):
+        if devices.kind != "cuda" or not self._direct or not all(map(is_separable, operators)):
             return []
         ranks = enumerate(devices.devices)
         return [FlatKernels(one, self._precision, operators[rank], devices.inside(rank)) for rank, one in ranks]
@@ -370,7 +364,8 @@ class DistributedProjection:
         judged: list[Any] = [self._each(lambda rank: self._residual(rank, test)), *clear, *test.measured]
         adds = self._loop(add, self.phi, self._b, test.control)
         again: list[Any] = [*spectral.launches(r, self._b), adds, *judged]
-        begin: list[Any] = [self._each(self._begun), *clear, *spectral.launches(r, self.phi)]
+        ends = [[flat.ends(self._provisional(rank)) for rank, flat in enumerate(self._flat)]] if self._flat else []
+        begin: list[Any] = [*ends, self._each(self._begun), *clear, *spectral.launches(r, self.phi)]
         return ConvergenceLoop(devices, test, again, [*begin, *judged], iterations_per_check=1, start_counts=True)
 
     def _axes(self) -> Any:
@@ -386,7 +381,7 @@ class DistributedProjection:
     def _by_point(self) -> bool:
         return self._density.shape == self.metric.shape
 
-    def _wind(self, rank: int) -> Any:
+    def _wind(self, rank: int) -> list[Any]:
         fields, kernels = self._stages[rank].fields, self._flat or self._operators
         return kernels[rank].wind(self.phi.parts[rank], fields.velocity, fields.forces, not self._is_free)
 

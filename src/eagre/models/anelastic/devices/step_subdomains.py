@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import BARRIER, Group, Stage
 from eagre.decomposition import bands, check_thickness, equal_parts
 from eagre.device_mesh import DeviceMesh, DistributedArray
@@ -158,7 +157,7 @@ class DistributedSteps:
 
     def _exchange(self) -> list[Stage]:
         """Return the stages of the halo exchange of the state."""
-        transport, fields = LocalTransport(self.devices.group), self.fields
+        transport, fields = self.devices.group.transport(), self.fields
         arrays = fields.restart_arrays.items()
         exchanged = {name: array for name, array in arrays if not name.startswith(("past_", "drag_"))}
         for name, array in exchanged.items():

@@ -15,6 +15,7 @@ y_0 = sum_n r^n b_(-n) / (1 - r^N). For e = 0 the system is singular: the mean o
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ from eagre.models.anelastic.base.metric import Metric
 from eagre.models.anelastic.preconditioners.column_sweeps import column_solver, mode_divider
 from eagre.models.anelastic.preconditioners.columns import Symbols, factor_modes
 from eagre.solvers.poisson.axes import Axis, workers
+from eagre.solvers.poisson.wall_transforms import WallTransforms
 
 
 class PeriodicFactors(NamedTuple):
@@ -204,6 +206,8 @@ class Modes:
     ----------
     shape : (z, y, x)
         Shape of the modes.
+    numbers : (z, y, x)
+        Shape of the modes as real numbers.
     """
 
     def __init__(self, device: Device, precision: str, modes: GridModes, dz: float, sign: float = 1.0) -> None:
@@ -213,6 +217,7 @@ class Modes:
         wall = nz > 1 and not modes.periodic_z
         self._w = np.array([0.5 if wall and k in (0, nz - 1) else 1.0 for k in range(nz)])
         self.shape = tuple(map(len, modes.symbols))
+        self.numbers = (*self.shape[:2], self.shape[2] * modes.reals_per_mode)
         self._inverse = None if modes.periodic_z else device.zeros(self.shape, self._real)
         self._coupling = device.zeros((nz, 1, 1), self._real)
         self._tables, self._wide = self._symbols_in(self._real), self._symbols_in(np.float64)
@@ -272,6 +277,54 @@ class Modes:
         return self._solve((f, self._inverse, self._coupling, self._tables.scale))
 
 
+class Cosines:
+    """Cosine transforms along axes of arrays of one shape; launches on a GPU.
+
+    Parameters
+    ----------
+    device : Device
+    precision : str
+    axes : mapping
+        Axes between walls or open boundaries, by number.
+    shape : (nz, ny, m)
+        Shape of the real arrays.
+    numbers : sequence of int
+        Axes to transform, if they are in `axes`.
+    """
+
+    def __init__(
+        self, device: Device, precision: str, axes: Mapping[int, Axis], shape: tuple[int, ...], numbers: Sequence[int]
+    ) -> None:
+        self._device, self._axes = device, {n: axes[n] for n in numbers if n in axes}
+        self._walls = WallTransforms(device, precision, shape, self._axes) if device.kind == "cuda" else None
+
+    def __contains__(self, axis: int) -> bool:
+        return axis in self._axes
+
+    def launches(self, axis: int, source: Any, out: Any, inverse: bool = False) -> list[Work]:
+        """Return launches of out = transform of source along an axis, or its inverse; out may be source."""
+        if self._walls is not None:
+            return self._walls.launches(axis, source, out, inverse)
+
+        def transform() -> None:
+            out[...] = self._of_library(axis, source, inverse)
+
+        return [HostCall(transform, ())]
+
+    def _of_library(self, axis: int, x: Any, inverse: bool) -> Any:
+        one = self._axes[axis]
+        return one.backward(x, axis) if inverse else one.forward(x, axis)
+
+    def apply(self, axis: int, x: Any, inverse: bool = False) -> Any:
+        """Return the transform of x along an axis, or its inverse, as a new array."""
+        if self._walls is None:
+            return self._of_library(axis, x, inverse)
+        x = array_module(x).ascontiguousarray(x)
+        out = array_module(x).empty_like(x)
+        self._device.run(self._walls.launches(axis, x, out, inverse))
+        return out
+
+
 class Spectral:
     """Solver q = P^-1 r of the flat operator.
 
@@ -289,14 +342,19 @@ class Spectral:
         self._basis = spectral_basis = GridModes.of(metric, device)
         self._modes = Modes(device, precision, spectral_basis, metric.spacing[0], sign)
         self.set_coefficients = self._modes.set_coefficients
-        waves = spectral_basis.waves
-        last_axes = waves == tuple(range(3))[-len(waves) :] if waves else False
-        self._is_capturable = device.kind == "cuda" and last_axes and not spectral_basis.cosines
+        waves, cosines = spectral_basis.waves, spectral_basis.cosines
+        self._has_last_waves = bool(waves) and waves == tuple(range(3))[-len(waves) :] and not cosines
+        known = device, precision, cosines
+        self._along_x = Cosines(*known, spectral_basis.shape, (2,) if waves else (2, 1))
+        self._along_y = Cosines(*known, self._modes.numbers, (1,)) if waves else self._along_x
+        self._has_walls_alone = bool(cosines) and not waves
         self._launches: tuple[Any, ...] = ()
 
     def launches(self, right: Any, out: Any) -> list[Work]:
         """Return launches of out = P^-1 right, both (nz, ny, nx)."""
-        if not self._is_capturable:
+        if self._device.kind == "cuda" and self._has_walls_alone:
+            return self._between_walls(right, out)
+        if self._device.kind != "cuda" or not self._has_last_waves:
             return [HostCall(self._apply, (right, out))]
         if not self._launches:
             spectrum = self._device.zeros(self._modes.shape, complex_of(self._real))
@@ -305,33 +363,45 @@ class Spectral:
         forward, columns, backward = self._launches
         return [forward._replace(arguments=(right,)), columns, backward._replace(arguments=(out,))]
 
+    def _between_walls(self, right: Any, out: Any) -> list[Work]:
+        """Return launches without a periodic axis."""
+        if not self._launches:
+            self._launches = (self._device.zeros(self._modes.shape, self._real),)
+        (f,) = self._launches
+        first, *others = [axis for axis in (2, 1) if axis in self._basis.cosines]
+        there, back = self._along_x.launches(first, right, f), self._along_x.launches(first, f, out, inverse=True)
+        for axis in others:
+            there += self._along_x.launches(axis, f, f)
+            back = [*self._along_x.launches(axis, f, f, inverse=True), *back]
+        return [*there, self._modes.launch(f), *back]
+
     def _apply(self, right: Any, out: Any) -> None:
         """Transform along x and y, solve the columns and transform back, in the same order as on several devices."""
         spectral_basis, fft = self._basis, fourier_module(right)
         is_untransformed = not (spectral_basis.cosines or spectral_basis.waves)
-        if 2 in spectral_basis.cosines:
-            right = spectral_basis.cosines[2].forward(right, 2)
+        if 2 in self._along_x:
+            right = self._along_x.apply(2, right)
         if spectral_basis.waves:
             spectrum = fft.rfftn(right, axes=spectral_basis.waves, **options_of(right))
             right = array_module(spectrum).ascontiguousarray(spectrum).view(self._real)
-        solution = solved(self._device, spectral_basis, self._modes, right.copy() if is_untransformed else right)
+        solution = solved(self._device, self._along_y, self._modes, right.copy() if is_untransformed else right)
         if spectral_basis.waves:
             sizes = [spectral_basis.shape[k] for k in spectral_basis.waves]
             spectrum = solution.view(complex_of(self._real))
             solution = fft.irfftn(spectrum, s=sizes, axes=spectral_basis.waves, norm="forward", **options_of(solution))
-        if 2 in spectral_basis.cosines:
-            solution = spectral_basis.cosines[2].backward(solution, 2)
+        if 2 in self._along_x:
+            solution = self._along_x.apply(2, solution, inverse=True)
         out[...] = solution
 
 
-def solved(device: Device, spectral_basis: GridModes, modes: Modes, f: Any) -> Any:
+def solved(device: Device, along_y: Cosines, modes: Modes, f: Any) -> Any:
     """Return the solved columns of modes, with cosine transforms along y; f is overwritten."""
-    if 1 in spectral_basis.cosines:
-        f = spectral_basis.cosines[1].forward(f, 1)
+    if 1 in along_y:
+        f = along_y.apply(1, f)
     f = array_module(f).ascontiguousarray(f)
     device.run([modes.launch(f)])
-    if 1 in spectral_basis.cosines:
-        f = array_module(f).ascontiguousarray(spectral_basis.cosines[1].backward(f, 1))
+    if 1 in along_y:
+        f = array_module(f).ascontiguousarray(along_y.apply(1, f, inverse=True))
     return f
 
 

@@ -164,6 +164,9 @@ class PressureOperator(Coefficients):
     Attributes
     ----------
     medium : operator.Medium
+    normal : operator.Normal
+    has_flow : bool
+        True with normal components at open boundaries.
     """
 
     def __init__(
@@ -177,10 +180,10 @@ class PressureOperator(Coefficients):
         put = {name: device.array(values.astype(real)) for name, values in fields.items()}
         self.medium = cells.Medium(**put, **metric.arrays(device, precision))
         self._grid, none = metric.grid(precision), device.zeros((1, 1, 1), real)
-        self._normal = cells.Normal(none, none, none) if normal is None else normal
+        self.normal = cells.Normal(none, none, none) if normal is None else normal
         kinds = {name.upper(): self.accessor(values) for name, values in fields.items()}
         self._switches: dict[str, Any] = {"TERRAIN": metric.terrain, "TURNING": self.turning, **kinds}
-        self._open = normal is not None
+        self.has_flow = normal is not None
 
     def update(self, c11: np.ndarray, c12: np.ndarray, c33: np.ndarray) -> bool:
         """Replace C; return False, without a change, if other compiled kernels are needed."""
@@ -195,9 +198,13 @@ class PressureOperator(Coefficients):
         self, point: Any, q: Any, provisional: Any, out: Any, forced: bool = True,
         switches: Mapping[str, Any] | None = None,
     ) -> Launch:  # fmt: skip
-        here = {"POINT": point, "PROVISIONAL": cells.flow if forced else cells.no_flow, "OPEN": self._open and forced}
+        here = {
+            "POINT": point,
+            "PROVISIONAL": cells.flow if forced else cells.no_flow,
+            "OPEN": self.has_flow and forced,
+        }
         here |= switches or {}
-        arguments = (q, provisional, out, self.medium, self._normal, self._grid)
+        arguments = (q, provisional, out, self.medium, self.normal, self._grid)
         if self.device.kind == "cuda":
             program = self.device.loop(at_point, self.precision, {**self._switches, **here})
             return self.device.over(program, self.metric.shape, arguments)
@@ -207,11 +214,11 @@ class PressureOperator(Coefficients):
         """Return launches of prforc: out = v^ - C grad phi; provisional, out: (u, v, w), can be the same arrays."""
         return self._over(cells.set_velocity, phi, cells.Vector(*provisional), cells.Vector(*out))
 
-    def wind(self, phi: Any, velocity: Any, forces: Any, from_velocity: bool) -> Launch:
+    def wind(self, phi: Any, velocity: Any, forces: Any, from_velocity: bool) -> list[Launch]:
         """Return launches of prforc into velocity, from v^ there or in forces; forces become v minus their values."""
         out = cells.Wind(*velocity, *(velocity if forces is None else forces))
         here = {"IN_PLACE": from_velocity, "FINISHES": forces is not None}
-        return self._over(cells.set_wind, phi, cells.Vector(*velocity), out, switches=here)
+        return [self._over(cells.set_wind, phi, cells.Vector(*velocity), out, switches=here)]
 
     def residual(self, phi: Any, provisional: Any, r: Any) -> Launch:
         """Return launches of prforc and divrhs: r = -(1 / rho*) div(rho* v) = L(phi) - (1 / rho*) div(rho* v^)."""

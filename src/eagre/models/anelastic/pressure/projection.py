@@ -245,13 +245,14 @@ class Projection:
         self._refreshing, self._direct = [], self._takes_direct
         flat, test = self._flat_kernels()
         wind = (self.u, self.v, self.w)
-        self._final = [(flat or operator).wind(self.phi, wind, self._forces, self._from_velocity)]
+        self._final: list[Work] = [*(flat or operator).wind(self.phi, wind, self._forces, self._from_velocity)]
+        ends: list[Work] = [] if flat is None else [*flat.ends(provisional)]
         start: list[Work] = [operator.residual(self.phi, provisional, self._r), test.measured]
         if flat is not None:
             start = [flat.residual(self.phi, provisional, self._r, test.control, test.partials)]
         if self._direct:
             begin = flat.divergence(provisional, self._r) if flat is not None else operator.start(provisional, self._r)
-            self._until: Any = self._direct_solution(begin, test, start)
+            self._until: Any = self._direct_solution([*ends, begin], test, start)
             return
         sides = zip(self.shape, self.metric.sides, strict=True)
         edges = [0.5 if n > 1 and side != "periodic" else 1.0 for n, side in sides]
@@ -260,17 +261,17 @@ class Projection:
         known = (device, self._precision, self.phi, self._r)
         if flat is not None and num_directions == 1 and self._preconditioner == "none":
             periodic_z = self.metric.sides[0] == "periodic"
-            fused = FusedIteration(*known, test, start, stencil_of(operator), periodic_z, weights)
+            fused = FusedIteration(*known, test, [*ends, *start], stencil_of(operator), periodic_z, weights)
             self._refreshing.append(lambda: fused.refill(stencil_of(self.operator)))
             self._until = fused
             return
-        first = [operator.residual(self.phi, provisional, self._r)]
+        first = [*ends, operator.residual(self.phi, provisional, self._r)]
         gcr_test = ResidualTest(device, self._precision, self._r, max(2, num_directions))
         apply, precondition = self._steps_of_an_iteration(flat, gcr_test.control)
         options = num_directions, 1 if self._preconditioner in ("auto", "fft") else 4, gcr_test
         self._until = GcrIteration(*known, first, apply, precondition, weights, *options).until
 
-    def _direct_solution(self, begin: Work, test: ResidualTest, judged: list[Work]) -> ConvergenceLoop:
+    def _direct_solution(self, begin: list[Work], test: ResidualTest, judged: list[Work]) -> ConvergenceLoop:
         """Return launches of phi = -P^-1 r, repeated to the tolerance; begin: r of phi = 0; judged: r and its test.
 
         The solution starts from phi = 0: a first guess would require a residual and an addition.
@@ -278,13 +279,13 @@ class Projection:
         adds = self._device.over(self._device.loop(add, self._precision), self.shape, (self.phi, self._b, test.control))
         spectral = self._spectral(-1.0)
         again = [*self._flat(self._r, self._b, spectral), adds, *judged]
-        first = [begin, *self._flat(self._r, self.phi, spectral), *judged]
+        first = [*begin, *self._flat(self._r, self.phi, spectral), *judged]
         return ConvergenceLoop(self._device, test, again, first, iterations_per_check=1, start_counts=True)
 
     def _flat_kernels(self) -> tuple[FlatKernels | None, ResidualTest]:
         """Return the GPU kernels for flat terrain, and the convergence test."""
         device, precision = self._device, self._precision
-        if device.kind != "cuda" or not self._fuses or self._normal is not None or not is_separable(self.operator):
+        if device.kind != "cuda" or not self._fuses or not is_separable(self.operator):
             return None, ResidualTest(device, precision, self._r)
         flat = FlatKernels(device, precision, self.operator)
         self._refreshing.append(lambda: flat.refill(self.operator))

@@ -2,13 +2,15 @@
 
 GPU kernels of prforc and divrhs for flat terrain: tiles stream upwards, and L phi is a separable stencil.
 
-See `operator.set_residual` and `operator.set_wind`; coefficients are profiles, without Coriolis and open boundaries.
+See `operator.set_residual` and `operator.set_wind`; coefficients are profiles, without Coriolis. With open boundaries
+`ends` first stores the prescribed normal velocities in v^, which the tables then treat like all other velocities.
 
     residual     r = L phi - (1 / rho*) div(rho* v^) in some rows, and its convergence test: the last block sums the
                  `partials` of all blocks, (2, 1, blocks); for several devices, a separate kernel sums them
     divergence   r = -(1 / rho*) div(rho* v^)
     wind         v = v^ - C grad phi, and increments dt/2 R
     sweep        a q + b L q + c r until convergence
+    ends         prescribed normal velocities at the ends of an axis
     add forces   the advected field and the past velocity: `kernels.add_force_to_wind`
 
 In the source (see `eagre.solvers.gcr.fused`) ``{name}`` stands for the points of an array of the thread, and all loads
@@ -21,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eagre.backend.compilation.cells import Entry, flat_load
+from eagre.backend.compilation.cells import Entry, cell, flat_load, switch
 from eagre.backend.device import Device, Launch, check_precision
 from eagre.models.anelastic.pressure.operator import Wind
 from eagre.models.anelastic.pressure.operator_launches import PressureOperator
@@ -219,11 +221,40 @@ def sweep_cuda(q, r, numbers, out, star, periodic, planes, control):
 """
 
 
+ALONG = switch("ALONG", 2)  # axis of an array whose ends are set
+
+
+@cell
+def end_of(shape, k, j, i):
+    """Return the indices of a point at an end of the axis ALONG: k is the end, j and i are those of the other axes."""
+    last = np.uint32(k * np.uint32(shape[ALONG] - 1))
+    if ALONG == 0:
+        return last, j, i
+    if ALONG == 1:
+        return j, last, i
+    return j, i, last
+
+
+@cell
+def set_end(k, j, i, a, normal, change):
+    """Set a velocity at an end of an axis to its prescribed value; change : the difference."""
+    value, (to_k, to_j, to_i) = normal[k, j, i], end_of(a.shape, k, j, i)
+    change[k, j, i] = value - a[to_k, to_j, to_i]
+    a[to_k, to_j, to_i] = value
+
+
+@cell
+def set_change(k, j, i, a, change):
+    """Set an increment at an end of an axis to the change by `set_end`."""
+    to_k, to_j, to_i = end_of(a.shape, k, j, i)
+    a[to_k, to_j, to_i] = change[k, j, i]
+
+
 class Gradient(NamedTuple):
     """Factors of the differences between the two neighbours of a point, along z (nz,), y (ny,) and x (nx,).
 
     along_* : C times 1 / (2 d), 0 on boundaries; `across`, c11, is an additional factor along y and x.
-    keep_* : 0 on boundaries with zero normal velocity, otherwise 1.
+    keep_* : 0 on walls, otherwise 1.
     """
 
     along_z: Any
@@ -264,29 +295,33 @@ def add_force_to_wind(vector: int, has_tendency: bool) -> Entry:
 
 
 class Line(NamedTuple):
-    """Tables of an axis, see `eagre.models.anelastic.base.grid_lines.line_at`: neighbours, factors, 1 on boundaries."""
+    """Tables of an axis, see `eagre.models.anelastic.base.grid_lines.line_at`: neighbours, factors, 1 on boundaries.
+
+    flow : 0 on boundaries without a stored normal velocity, otherwise 1.
+    """
 
     low: np.ndarray
     high: np.ndarray
     over: np.ndarray
     on: np.ndarray
+    flow: np.ndarray
 
 
-def line_of(n: int, d: float, periodic: bool) -> Line:
+def line_of(n: int, d: float, periodic: bool, has_flow: bool) -> Line:
     """Return the tables of an axis of n points with spacing d."""
     index, on = np.arange(n), np.zeros(n)
     low, high = index - 1, index + 1
     low[0], high[-1] = (n - 1, 0) if periodic else (0, n - 1)
     if n > 1 and not periodic:
         on[[0, -1]] = 1.0
-    return Line(low, high, (0.5 / d if n > 1 else 0.0) * (1.0 + on), on)
+    return Line(low, high, (0.5 / d if n > 1 else 0.0) * (1.0 + on), on, np.ones(n) if has_flow else 1.0 - on)
 
 
 def lines_of(operator: PressureOperator) -> tuple[Line, ...]:
     """Return the tables of the axes z, y, x."""
     metric = operator.metric
     axes = zip(metric.shape, metric.spacing, metric.sides, strict=True)
-    return tuple(line_of(n, d, side == "periodic") for n, d, side in axes)
+    return tuple(line_of(n, d, side == "periodic", operator.has_flow and side == "open") for n, d, side in axes)
 
 
 def is_separable(operator: PressureOperator) -> bool:
@@ -317,7 +352,7 @@ def divergence_of(operator: PressureOperator) -> SeparableStencil:
     factors, tables = (rho / operator.metric.stretch, None, None), []
     for line, inner in zip(lines_of(operator), factors, strict=True):
         for sign, to in ((1.0, line.high), (-1.0, line.low)):
-            weight = sign * line.over * (1.0 - line.on[to])
+            weight = sign * line.over * line.flow[to]
             tables.append((weight if inner is None else weight * inner[to] / rho, to))
     return _assembled(np.ones_like(rho), tables)
 
@@ -332,9 +367,9 @@ def _assembled(across: np.ndarray, tables: list[tuple[np.ndarray, np.ndarray]]) 
 def gradient_of(operator: PressureOperator) -> Gradient:
     """Return the stencil of C grad phi."""
     z, y, x = lines_of(operator)
-    inside = [1.0 - line.on for line in (z, y, x)]
-    up = operator.c33[:, 0, 0] / operator.metric.stretch * z.over * inside[0]
-    return Gradient(up, inside[0], operator.c11[:, 0, 0], y.over * inside[1], inside[1], x.over * inside[2], inside[2])
+    along_z, along_y, along_x = (line.over * (1.0 - line.on) for line in (z, y, x))
+    up = operator.c33[:, 0, 0] / operator.metric.stretch * along_z
+    return Gradient(up, z.flow, operator.c11[:, 0, 0], along_y, y.flow, along_x, x.flow)
 
 
 def _tables(operator: PressureOperator) -> tuple[SeparableStencil, SeparableStencil, Gradient]:
@@ -351,7 +386,7 @@ def elementwise(device: Device, precision: str, forced: bool, arguments: tuple[A
 
 
 class FlatKernels:
-    """Launches for a separable operator (`is_separable`) without open boundaries.
+    """Launches for a separable operator (`is_separable`).
 
     Parameters
     ----------
@@ -373,6 +408,19 @@ class FlatKernels:
         self._host_tables = stencil, first, gradient = _tables(operator)
         self._stencil, self._first = on_device(stencil, device, self._real), on_device(first, device, self._real)
         self._gradient = Gradient(*(device.array(one.astype(self._real)) for one in gradient))
+        open_axes = [axis for axis, side in enumerate(operator.metric.sides) if operator.has_flow and side == "open"]
+        normals = {axis: operator.normal[2 - axis] for axis in open_axes if operator.metric.shape[axis] > 1}
+        self._ends = {axis: (one, device.zeros(tuple(one.shape), self._real)) for axis, one in normals.items()}
+
+    def ends(self, provisional: tuple[Any, Any, Any]) -> list[Launch]:
+        """Return launches that store the normal velocities at open boundaries in v^, before all others."""
+        return [self._end(set_end, axis, provisional) for axis in self._ends]
+
+    def _end(self, one: Any, axis: int, vector: tuple[Any, Any, Any]) -> Launch:
+        (normal, change), component = self._ends[axis], vector[2 - axis]
+        program = self._device.loop(one, self._precision, {"ALONG": axis})
+        arguments = (component, normal, change) if one is set_end else (component, change)
+        return self._device.over(program, tuple(change.shape), arguments)
 
     def residual(self, phi: Any, provisional: tuple[Any, Any, Any], r: Any, control: Any, partials: Any) -> Launch:
         """Return `PressureOperator.residual` of interior rows, with its convergence test or partial sums."""
@@ -396,12 +444,15 @@ class FlatKernels:
         switches = {"VECTOR": self.tiles.vector, "REGISTERS": registers}
         return self._device.program(entry, self._precision, switches)
 
-    def wind(self, phi: Any, velocity: Any, forces: Any, from_velocity: bool) -> Launch:
-        """Return `PressureOperator.wind`."""
+    def wind(self, phi: Any, velocity: Any, forces: Any, from_velocity: bool) -> list[Launch]:
+        """Return launches of `PressureOperator.wind`; v^ in the forces has lost its values at open boundaries."""
         out = Wind(*velocity, *(velocity if forces is None else forces))
         program = self._program(wind(self.tiles.vector, from_velocity, forces is not None))
         tables = (self._gradient, self._first, self._periodic, self.tiles.planes)
-        return self.tiles.launch(program, (phi, out, *tables))
+        changed = (
+            [] if from_velocity or forces is None else [self._end(set_change, axis, forces) for axis in self._ends]
+        )
+        return [self.tiles.launch(program, (phi, out, *tables)), *changed]
 
     def refill(self, operator: PressureOperator) -> None:
         """Replace the coefficients."""

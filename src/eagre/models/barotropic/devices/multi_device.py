@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device, check_precision
-from eagre.backend.exchange import LocalTransport, Message
+from eagre.backend.exchange import Message
 from eagre.backend.group import BARRIER, Group, Stage, in_sequence
 from eagre.decomposition import bands, check_thickness, extreme, total
 from eagre.errors import InputError
@@ -133,7 +133,7 @@ class MultiDeviceEngine:
         heights = slab_heights(setup.inner[0], len(group.devices))
         # Cells are the rows of unknowns; every slab has one boundary row on each side.
         self.decomposition = bands(sum(heights), setup.grid.nx, heights, halo=(1, 0), leading=(1, 0))
-        self.transport = LocalTransport(group)
+        self.transport = group.transport()
         self.subdomains = [Subdomain(setup, group.devices[k], precision, k, heights) for k in range(len(heights))]
         self._states = [subdomain.fields for subdomain in self.subdomains]
         self.count, self.kernels = self._states[0].count, self.subdomains[0].kernels

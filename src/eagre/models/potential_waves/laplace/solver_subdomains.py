@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Launch
-from eagre.backend.exchange import LocalTransport, Message
+from eagre.backend.exchange import Message
 from eagre.backend.group import BARRIER, Group, Stage, in_sequence
 from eagre.device_mesh import DeviceMesh, DistributedArray, part_of
 from eagre.models.potential_waves.boundaries.relaxation_zones import ZoneRelaxation
@@ -89,7 +89,7 @@ class DistributedLaplace(Laplace):
         all_lines = zip(*(subdomain.lines for subdomain in self.subdomains), strict=True)
         lines: Any = [DistributedArray(each, (), None) for each in all_lines]
         self.lines = reference_kernels.Lines(*lines)
-        self._transport = LocalTransport(group)
+        self._transport = group.transport()
         self._publish()
         self._begin()
 
@@ -170,7 +170,7 @@ class DistributedLaplace(Laplace):
     def rows_of_all(self, count: int, per_row: int = 1) -> tuple[DistributedArray, DistributedArray, list[Stage]]:
         shape, ranks = (count, self.shape[0], per_row), range(len(self.subdomains))
         local_rows, whole = self.device.field_zeros(shape, np.float64), self.device.zeros(shape, np.float64)
-        transport, layers = LocalTransport(self.device.group), slice(None)
+        transport, layers = self.device.group.transport(), slice(None)
         for rank in ranks:
             transport.publish(rank, "local", local_rows.parts[rank])
             transport.publish(rank, "whole", whole.parts[rank])
@@ -182,7 +182,7 @@ class DistributedLaplace(Laplace):
         return local_rows, whole, [BARRIER, transport.exchange(messages)]
 
     def halos(self, array: DistributedArray) -> list[Stage]:
-        transport = LocalTransport(self.device.group)
+        transport = self.device.group.transport()
         for rank, rows in enumerate(array.parts):
             transport.publish(rank, "surface", rows)
         return [BARRIER, transport.exchange(self.device.rows.messages({"surface": "centre"}))]

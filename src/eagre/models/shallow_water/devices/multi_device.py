@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.backend.device import Device, check_precision
-from eagre.backend.exchange import LocalTransport, Message
+from eagre.backend.exchange import Message
 from eagre.backend.group import BARRIER, Group, Stage, in_sequence
 from eagre.boundaries import FaceRange
 from eagre.boundaries.ghosts import LAYERS, segment_table
@@ -223,7 +223,7 @@ class MultiDeviceEngine(BatchStepping):
 
     def arrange(self) -> None:
         """Combine the launches of the slabs, with barriers and halo exchanges between them."""
-        self.transport = transport = LocalTransport(self.device)
+        self.transport = transport = self.device.transport()
         schedules = [subdomain.schedule for subdomain in self.subdomains]
         for rank, schedule in enumerate(schedules):
             transport.publish(rank, "rates", schedule.rates)

@@ -1,10 +1,14 @@
 """Multi-device engine of the ADI model: row slabs, one per device.
 
-See docs/development/decisions/0028-implicit-rows-over-several-devices.md.
+See docs/development/decisions/0028-implicit-rows-over-several-devices.md and 0111-joined-lines-of-implicit-slabs.md.
 
 In each step every device computes the sweep along x and the sweep along y, then copies rows from its neighbours. The
 sweep along x of the next step continues with these rows. All devices wait at the barriers: a sweep along y overwrites
 rows that other devices copy, and the copied rows must be complete.
+
+Thick slabs overlap by as many rows as the implicit coupling extends over. Thin slabs overlap by the stencil of the
+equations only, and the sweep along y has two passes: devices exchange the ends of their segments of the lines in
+between.
 """
 
 from __future__ import annotations
@@ -14,12 +18,12 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device, check_precision
-from eagre.backend.exchange import LocalTransport
-from eagre.backend.group import BARRIER, Group, Stage
+from eagre.backend.exchange import Message
+from eagre.backend.group import BARRIER, Group, Stage, in_sequence
 from eagre.boundaries.subdomain import join_sums, slab_sums
 from eagre.decomposition import bands, check_memory_of_each, check_thickness
 from eagre.kernels.water_sums import named_sums
-from eagre.models.shallow_water_adi.devices.subdomain import Subdomain, overlap_rows
+from eagre.models.shallow_water_adi.devices.subdomain import JOINED_OVERLAP, MAX_OVERLAP, Subdomain, overlap_rows
 from eagre.models.shallow_water_adi.engine import Engine
 from eagre.models.shallow_water_adi.initial_state import stopped_at_walls
 from eagre.models.shallow_water_adi.memory_layout import PADDING, device_bytes, maps_of
@@ -29,6 +33,7 @@ from eagre.models.shallow_water_adi.setup import Setup
 from eagre.models.shallow_water_adi.sides import Side, sides_of
 from eagre.models.shallow_water_adi.step_graphs import first_bad, run, step_graphs_of, steps_of
 from eagre.models.shallow_water_adi.sweeps.launch_parameters import EPSILON
+from eagre.models.shallow_water_adi.sweeps.segments import STORED_FIELDS
 from eagre.stepping.maps import join_maps, maps_of_rows
 
 LOCATIONS = {"z": "centre", "p": "face_x", "q": "face_y"}  # locations of the exchanged fields
@@ -41,27 +46,31 @@ class DecomposedEngine:
         self.setup, self.device, self.precision = setup, group, precision
         self.real = check_precision(precision)
         self.sides: list[Side] = sides_of(setup.segments, setup.level)
-        overlap = overlap_rows(setup, precision, setup.deepest)
-        check_subdomains(setup, group, overlap)
-        self.transport = LocalTransport(group)
+        check_subdomains(setup, group)
+        self.transport = group.transport()
         self._balance = Balance(setup.segments, setup.grid, setup.bed, setup.terms, group.devices[0])
         self._lines = CrossSectionVolumes(setup.cross_sections, group.devices[0])
         self._deepest = 0.0
         self.batch, self.check_interval = (min(steps) for steps in zip(*map(steps_of, group.devices), strict=True))
         self.step_graphs = step_graphs_of(self)
-        self._lay_out(overlap)
+        self._lay_out(overlap_rows(setup, precision, setup.deepest))
 
     def _lay_out(self, overlap: int) -> None:
         setup, devices, (ny, nx) = self.setup, self.device.devices, self.setup.grid.shape
         self.overlap = overlap
         self.step_graphs.clear()
         heights = np.diff(np.arange(len(devices) + 1) * ny // len(devices)).tolist()
-        rows = bands(ny, nx, heights, halo=(overlap, 0), leading=(1, PADDING), overlap=True)
+        self.joined = overlap > MAX_OVERLAP * min(heights)
+        halo = JOINED_OVERLAP if self.joined else overlap
+        rows = bands(ny, nx, heights, halo=(halo, 0), leading=(1, PADDING), overlap=True)
         held = [high - low for low, high in (rows.held(rank)[0] for rank in range(rows.count))]
         itemsize, forced = np.dtype(self.real).itemsize, maps_of(setup.terms, self.device.kind)
-        check_memory_of_each(self.device, [device_bytes(n, nx, itemsize, forced) for n in held])
+        stored = STORED_FIELDS if self.joined and self.device.kind == "cpu" else 0
+        check_memory_of_each(self.device, [device_bytes(n, nx, itemsize, forced + stored) for n in held])
         self.decomposition = rows
-        self.subdomains = [Subdomain(setup, device, self.precision, rows, rank) for rank, device in enumerate(devices)]
+        self.subdomains = [
+            Subdomain(setup, device, self.precision, rows, rank, self.joined) for rank, device in enumerate(devices)
+        ]
         self.engines = [subdomain.engine for subdomain in self.subdomains]
 
     # -- steps --------------------------------------------------------------------------------------
@@ -74,7 +83,20 @@ class DecomposedEngine:
         along_x = [engine.along_x(parity, row) for engine in self.engines]
         along_y = [engine.along_y(parity, row + 1) for engine in self.engines]
         rows = self.transport.exchange(self.decomposition.messages(LOCATIONS))
-        return [along_x, BARRIER, along_y, BARRIER, rows]
+        if not self.joined:
+            return [along_x, BARRIER, along_y, BARRIER, rows]
+        reduced = [engine.reduce_y(parity, row + 1) for engine in self.engines]
+        return [along_x, BARRIER, reduced, BARRIER, in_sequence(self._exchange_ends(), along_y), BARRIER, rows]
+
+    def _exchange_ends(self) -> Stage:
+        """Return the exchange of the ends of the segments of all slabs."""
+        for rank, engine in enumerate(self.engines):
+            self.transport.publish(rank, "ends", engine.segments.ends)
+        ranks = range(self.decomposition.count)
+        return self.transport.exchange(
+            Message("ends", source, target, (source,), (source,)) for target in ranks for source in ranks
+            if source != target
+        )  # fmt: skip
 
     def run(self, steps: int, start: float, steps_completed: int) -> None:
         """Make steps of a batch; see `Engine.run`."""
@@ -102,13 +124,13 @@ class DecomposedEngine:
     def check_plan(self) -> None:
         """Adapt the plan to deeper water.
 
-        The partitions of lines are coupled exactly, and the overlap of the slabs increases.
+        The partitions of lines are coupled exactly. The overlap of slabs increases, unless their lines are joined.
         """
         if self.lost() > 16.0 * EPSILON[self.precision]:
             for engine in self.engines:
                 engine.replan(exact=True)
             self.step_graphs.clear()
-        if overlap_rows(self.setup, self.precision, self._deepest, safe=False) > self.overlap:
+        if not self.joined and overlap_rows(self.setup, self.precision, self._deepest, safe=False) > self.overlap:
             self._widen(overlap_rows(self.setup, self.precision, self._deepest))
 
     def _widen(self, overlap: int) -> None:
@@ -142,7 +164,8 @@ class DecomposedEngine:
     @property
     def method(self) -> str:
         """Description of the solver of the lines."""
-        return f"{self.engines[0].method}; {len(self.subdomains)} row slabs with an overlap of {self.overlap} rows"
+        slabs = "joined at the ends of their lines" if self.joined else f"with an overlap of {self.overlap} rows"
+        return f"{self.engines[0].method}; {len(self.subdomains)} row slabs {slabs}"
 
     @property
     def balance(self) -> Balance:
@@ -220,7 +243,7 @@ class DecomposedEngine:
             self.decomposition.owned_cells(rank, subdomain.device.host(array), location)
             for rank, (subdomain, array) in enumerate(zip(self.subdomains, arrays, strict=True))
         ]
-        return self.decomposition.gather(self.transport.collect(subsets), location)
+        return self.decomposition.gather(subsets, location)
 
     def fluxes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return host copies of the fluxes; see `Engine.fluxes`."""
@@ -277,7 +300,6 @@ def engine_for(setup: Setup, device: Device | Group, precision: str) -> Any:
     return DecomposedEngine(setup, device, precision) if isinstance(device, Group) else Engine(setup, device, precision)
 
 
-def check_subdomains(setup: Setup, group: Group, overlap: int) -> None:
-    """Raise `InputError` if a slab has fewer interior rows than it needs from each neighbour."""
-    what = f"rows; with this time_step the implicit coupling along y extends over {overlap} rows"
-    check_thickness(group, setup.grid.ny, overlap, what, f"at least {overlap} rows per device, or a shorter time_step")
+def check_subdomains(setup: Setup, group: Group) -> None:
+    """Raise `InputError` if a slab has fewer rows than its neighbours need."""
+    check_thickness(group, setup.grid.ny, JOINED_OVERLAP, "rows", f"at least {JOINED_OVERLAP} rows per device")

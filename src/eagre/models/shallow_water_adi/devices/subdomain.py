@@ -1,7 +1,8 @@
 """Row-slab subdomain of the ADI model on one device: an engine with rows of its neighbours.
 
-At a subdomain interface the lines along y end as at a wall. The resulting error decays along a line like the coupling
-of its unknowns (`coupling_rows`). With more neighbour rows than this distance the interior rows are correct.
+At an interface of overlapping slabs the lines along y end as at a wall. The resulting error decays along a line like
+the coupling of its unknowns (`coupling_rows`). With more neighbour rows than this distance the interior rows are
+correct. At an interface of slabs with joined lines, a line continues in the other slab (`sweeps.segments`).
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from eagre.boundaries.subdomain import clip_segments, global_face_numbers
 from eagre.decomposition import Decomposition
 from eagre.models.shallow_water_adi.engine import Engine
 from eagre.models.shallow_water_adi.sampling.water_balance import Balance
-from eagre.models.shallow_water_adi.setup import Setup
+from eagre.models.shallow_water_adi.setup import Segment, Setup
 from eagre.models.shallow_water_adi.sweeps.launch_parameters import EPSILON, SAFETY
 
 # Rows at an interface whose equations lack a neighbour: one of the sweep along x, two more of the sweep along y.
 EDGE = 4
+MAX_OVERLAP = 0.25  # of the rows of a slab; joined lines are faster beyond it (decision 0111)
+JOINED_OVERLAP = 3  # neighbour rows in the equations of the faces of a slab, and one for the sweep along x of these
 
 
 def coupling_rows(setup: Setup, precision: str, deepest: float) -> int:
@@ -72,11 +75,15 @@ class Subdomain:
         Global numbers of its boundary faces in the water balance of the domain.
     """
 
-    def __init__(self, setup: Setup, device: Device, precision: str, decomposition: Decomposition, rank: int) -> None:
+    def __init__(
+        self, setup: Setup, device: Device, precision: str, decomposition: Decomposition, rank: int, joined: bool
+    ) -> None:
         ny = setup.grid.ny
         (self.first, self.last), (self.low, self.high) = decomposition.owned(rank)[0], decomposition.held(rank)[0]
         lines = None if setup.cross_sections is None else setup.cross_sections.subset(self.first, self.last, self.low)
-        self.setup, self.device = replace(subdomain_setup(setup, self.low, self.high), cross_sections=lines), device
+        one = Segment(rank, decomposition.count, self.first - self.low, self.last - self.low) if joined else None
+        local_setup = subdomain_setup(setup, self.low, self.high)
+        self.setup, self.device = replace(local_setup, cross_sections=lines, segment=one), device
         self.engine = Engine(self.setup, device, precision)
         local_segments = clip_segments(setup.segments, ny, self.first, self.last, self.low)
         self.engine.balance = Balance(local_segments, self.setup.grid, self.setup.bed, self.setup.terms, device)

@@ -111,9 +111,10 @@ class Plan:
         """Grid and block of the sweep along x."""
         return sweep_cuda_x.shape_of(grid.ny, grid.nx, self.warps, self.run, self.overlap, self.open_x)
 
-    def shape_y(self, grid: Grid) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Grid and block of the sweep along y."""
-        return sweep_cuda_y.shape_of(grid.ny, grid.nx, self.rows, self.threads, self.width, self.open_y)
+    def shape_y(self, grid: Grid, faces: int | None = None) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Grid and block of the sweep along y; faces : number of faces of a column, if not all."""
+        faces = grid.ny + self.open_y if faces is None else faces
+        return sweep_cuda_y.shape_of(faces, grid.nx, self.rows, self.threads, self.width)
 
     @property
     def shared_y(self) -> int:

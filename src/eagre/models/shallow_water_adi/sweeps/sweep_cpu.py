@@ -67,10 +67,12 @@ def new_surface(s, lines, offset, z_out, j, i, n, p):
 
 
 @cell
-def ends_of_block(fields, ends, s, lines, f, columns, rows, p):
-    """Replace the equations of the first and last faces of the columns by the equations of open boundaries."""
-    i, n = columns
-    offset = np.uint32(f * KEPT_Y)
+def ends_of_block(fields, ends, s, lines, face, columns, rows, p):
+    """Replace the equations of the first and last faces of the columns by the equations of open boundaries.
+
+    face : number of the face, and offset of the values of the face below
+    """
+    (f, offset), (i, n) = face, columns
     for k in range(n):
         column = i + k
         if f == 0 and ends.low[column] != WALL:
@@ -90,7 +92,7 @@ def block_along_y(fields, forcing, ends, s, lines, columns, rows, p):
         offset = np.uint32(f * KEPT_Y)
         make_rows(fields, forcing, s, np.uint32(f), i, n, p)
         if OPEN and (f == 0 or f == rows - 1):
-            ends_of_block(fields, ends, s, lines, f, columns, rows, p)
+            ends_of_block(fields, ends, s, lines, (f, offset), columns, rows, p)
         eliminate_up(s, lines, offset, n)
     for k in range(n):
         s[NOW + k] = real(0.0)

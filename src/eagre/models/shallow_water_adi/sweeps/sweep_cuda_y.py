@@ -65,6 +65,7 @@ from eagre.solvers.tridiagonal.link import Chunk, next_row
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
 OPEN = switch("OPEN", False)
+SEGMENT = switch("SEGMENT", False)  # whether the columns continue on other devices, before `start` or after `ny`
 PREFETCH = switch("PREFETCH", True)  # whether a block first prefetches all of its data
 PIECE = 16  # elements per prefetch
 GROUP = switch("GROUP", 8)  # adjacent groups of columns whose blocks run concurrently and share loads in the cache
@@ -96,7 +97,7 @@ class Sweep(NamedTuple):
     forcing: Any
     ends: Any
     shared: Any
-    size: Any  # (ny, nx)
+    size: Any  # first and last face of the columns, number of columns
     p: Any
 
 
@@ -187,7 +188,7 @@ def end_at(sweep, face, i, low, high, here, k, equation):
     """Return the equation of an open boundary face of column i instead of the wall equation."""
     a, b, c, e = equation
     ends, friction, p = sweep.ends, sweep.fields.friction, sweep.p
-    ny, nx = sweep.size
+    _, ny, nx = sweep.size
     if OPEN and i < nx:
         if face == 0 and ends.low[i] != WALL:
             factor = p.friction
@@ -207,12 +208,42 @@ def end_at(sweep, face, i, low, high, here, k, equation):
 
 
 @cell
+def row_of_segment(chunk, new, face, last, more):
+    """Return the chunk after a face, the values to store for it, and whether rows of the segment follow.
+
+    The chunk of the last face of a segment ignores the rows after it: they repeat the unknown of that face. A chunk
+    without a face of the segment stands for the unknown after it (`begin_chunk`).
+    """
+    inside, zero = face <= last, real(0.0)
+    current = Chunk(
+        select(inside, new.a, chunk.a), select(inside, new.c, chunk.c), select(inside, new.d, chunk.d),
+        new.e, new.f, new.g,
+    )  # fmt: skip
+    below = face < last
+    stored = Chunk(
+        select(below, new.a, zero), select(below, new.c, real(-1.0)), select(below, new.d, zero),
+        new.e, new.f, new.g,
+    )  # fmt: skip
+    return current, stored, more and below
+
+
+@cell
+def begin_chunk(face, last):
+    """Return the chunk before its first row, `face`."""
+    zero, one = real(0.0), real(1.0)
+    if SEGMENT:
+        inside = face <= last
+        return Chunk(select(inside, -one, zero), select(inside, zero, -one), zero, zero, zero, -one)
+    return Chunk(-one, zero, zero, zero, zero, -one)
+
+
+@cell
 def next_face(sweep, me, face, row, i, k, state, more):
     """Assemble and eliminate the equation of face + row, whose low cell is at k; return the next `Eliminated`.
 
     more : whether rows of the chunk follow; the last row leaves e, f, g unchanged.
     """
-    ny, pitch, shared = sweep.size[0], pitch_of(sweep.fields), sweep.shared
+    ny, pitch, shared = sweep.size[1], pitch_of(sweep.fields), sweep.shared
     chunk, column, low, here = state
     k = np.uint32(k + pitch)
     following = column_at(sweep, np.uint32(k + pitch))
@@ -221,12 +252,15 @@ def next_face(sweep, me, face, row, i, k, state, more):
     equation = row_at(sweep, low, high, here, column, k, j)
     a, b, c, e = end_at(sweep, face + row, i, low, high, here, k, equation)
     new = next_row(chunk, a, b, c, e)
-    store_value(shared, me, 0, row, new.a)
-    store_value(shared, me, 1, row, new.c)
-    store_value(shared, me, 2, row, new.d)
+    stored = new
+    if SEGMENT:
+        new, stored, more = row_of_segment(chunk, new, face + row, ny, more)
+    store_value(shared, me, 0, row, stored.a)
+    store_value(shared, me, 1, row, stored.c)
+    store_value(shared, me, 2, row, stored.d)
     if KINDS == 4:
         store_value(shared, me, 3, row, low.r)
-    elif not OPEN or (face + row > 0 and face + row <= ny):
+    elif not (OPEN or SEGMENT) or (face + row > 0 and face + row <= ny):
         flat_store(sweep.fields.z_new, np.uint32(k - pitch), 0, low.r)
     chunk = Chunk(
         new.a, new.c, new.d,
@@ -236,11 +270,11 @@ def next_face(sweep, me, face, row, i, k, state, more):
 
 
 @cell
-def prefetch_block(fields, terms, column_group, segment):
-    """Prefetch all data of a block; every thread prefetches parts of rows."""
+def prefetch_block(fields, terms, column_group, first):
+    """Prefetch all data of a block, from face `first`; every thread prefetches parts of rows."""
     chunks = max(1, WIDTH // PIECE)
     for n in range(cuda.threadIdx.y * WIDTH + cuda.threadIdx.x, (ROWS * THREADS + 1) * chunks, THREADS * WIDTH):
-        face = np.uint32((1 - OPEN) + segment * (THREADS * ROWS) + n // chunks)
+        face = np.uint32(first + n // chunks)
         k = np.uint32(face * pitch_of(fields) + np.uint32(column_group * WIDTH + PADDING + n % chunks * PIECE))
         prefetch_l2(fields.z, k, 0)
         prefetch_l2(fields.bed, k, 0)
@@ -266,14 +300,13 @@ def assemble_up(sweep, me, face, i):
     """Assemble and eliminate faces face .. face + ROWS - 1 of column i; return the remaining chunk."""
     fields, pitch = sweep.fields, pitch_of(sweep.fields)
     k = np.uint32(np.uint32(face) * pitch + np.uint32(i + PADDING))
-    zero, one = real(0.0), real(1.0)
     column = column_at(sweep, k)
     following = column_at(sweep, np.uint32(k + pitch))
-    low_neighbour = zero, real(BEYOND)
+    low_neighbour = real(0.0), real(BEYOND)
     if DISSIPATION and face > 0:
         low_neighbour = flat_load(fields.z, np.uint32(k - pitch), 0), flat_load(fields.bed, np.uint32(k - pitch), 0)
     low = cell_at(sweep, column, flat_load(fields.flux, k, 0), k, np.uint32(face), low_neighbour)
-    state = Eliminated(Chunk(-one, zero, zero, zero, zero, -one), following, low, column.flux_north)
+    state = Eliminated(begin_chunk(face, sweep.size[1]), following, low, column.flux_north)
     for pair in range(ROWS // 2):
         state = next_face(sweep, me, face, 2 * pair, i, k, state, True)
         k = np.uint32(k + pitch)
@@ -289,9 +322,10 @@ def assemble_up(sweep, me, face, i):
 def substitute_down(sweep, me, face, i, x_before, last):
     """Compute the unknowns of a chunk from the last unknowns of the previous and of this chunk.
 
-    The flux and the surface are stored. Beyond walls the fields stay 0. Beyond an open boundary they are unchanged.
+    The flux and the surface are stored. Beyond walls the fields stay 0. Beyond an open boundary or a segment they are
+    unchanged, except the flux below a segment, whose row belongs to the slab.
     """
-    z_out, shared, ny = sweep.fields.z_new, sweep.shared, sweep.size[0]
+    z_out, flux_out, shared, (start, ny, _) = sweep.fields.z_new, sweep.fields.flux_new, sweep.shared, sweep.size
     pitch = np.uint32(z_out.shape[1])
     k = np.uint32(np.uint32(face + ROWS) * pitch + np.uint32(i + PADDING))
     here = last
@@ -311,19 +345,21 @@ def substitute_down(sweep, me, face, i, x_before, last):
             near, following = following, third
             if row > 2:
                 third = load_here(z_out, np.uint32(south - np.uint32(3) * pitch), 0)
-        if not OPEN or face + row <= ny:
-            flat_store(sweep.fields.flux_new, k, 0, here)
+        if not (OPEN or SEGMENT) or face + row <= ny:
+            flat_store(flux_out, k, 0, here)
             if not OPEN or face + row > 0:
                 flat_store(z_out, south, 0, r - sweep.p.w * (here - lower))
         here = lower
         k = south
+    if SEGMENT and face == start and start > 0:
+        flat_store(flux_out, k, 0, here)
 
 
 @entry
 def sweep_y_cuda(fields, terms, ends, coupling, at_once, size, p):
     """Compute new z and flux along y; block (WIDTH, THREADS), grid (groups of WIDTH columns, segments).
 
-    at_once : guaranteed number of concurrent blocks; size : (ny, nx)
+    at_once : guaranteed number of concurrent blocks; size : first and last face of the columns, number of columns
     """
     shared = cuda.shared.array(0, word)
     order = cuda.shared.array(1, np.int32)
@@ -332,17 +368,20 @@ def sweep_y_cuda(fields, terms, ends, coupling, at_once, size, p):
     number, column_groups, segments = np.uint32(order[0]), np.int32(cuda.gridDim.x), np.int32(cuda.gridDim.y)
     group = min(GROUP, max(1, at_once // 2))  # a block waits for one that starts `group` blocks later
     column_group, segment = block_position(number, column_groups, segments, group)
+    start, ny, _ = size
+    first = np.int32(start if SEGMENT else 1 - OPEN) + segment * (THREADS * ROWS)
     if PREFETCH:
-        prefetch_block(fields, terms, column_group, segment)
+        prefetch_block(fields, terms, column_group, first)
     block = np.int32(column_group * segments + segment)
     i = np.int32(column_group * WIDTH + lane)
-    face = np.int32((1 - OPEN) + (segment * THREADS + t) * ROWS)
+    face = np.int32(first + t * ROWS)
     me = thread_offset(t, lane)
     sweep = Sweep(fields, (terms, TERM_FACTORS(terms, ends.row)), ends, shared, size, p)
     chunk = assemble_up(sweep, me, face, i)
     a, c, x = column_threads(chunk, shared, me)
     if MODE == EXCHANGE or MODE == REDUCE:
-        publish_interfaces(coupling.table, block, t, lane, chunk, a, c, x)
+        final = min(THREADS - 1, (ny - first) // ROWS) if SEGMENT else THREADS - 1  # thread of the last face
+        publish_interfaces(coupling.table, block, t, final, lane, chunk, a, c, x)
     if MODE == REDUCE:
         return
     x_before, x_after = outside(coupling, shared, block, segment, chunk, a, c)
@@ -350,9 +389,6 @@ def sweep_y_cuda(fields, terms, ends, coupling, at_once, size, p):
     substitute_down(sweep, me, face, i, lower, x)
 
 
-def shape_of(
-    ny: int, nx: int, rows: int, threads: int, width: int, is_open: bool
-) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return grid and block of the sweep."""
-    faces = ny + (1 if is_open else 0)
+def shape_of(faces: int, nx: int, rows: int, threads: int, width: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return grid and block of the sweep; faces : number of faces of a column."""
     return (-(-nx // width), -(-faces // (rows * threads))), (width, threads)

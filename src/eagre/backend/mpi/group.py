@@ -1,0 +1,242 @@
+"""Devices of the processes of an MPI communicator, as one `Group`.
+
+All processes run the same host program on the devices of all ranks. In each process one device is real; the others are
+remote: their arrays are never touched and their launches do nothing. A copy to the host (`host`, `sample`, a `transfer`
+to pinned memory) is a collective operation: the owner of the device copies and broadcasts. All processes therefore hold
+the same values and take the same decisions, and results have the bits of as many devices in one process. What processes
+may measure differently, such as the wall clock, is taken from rank 0 (`MpiGroup.agreed`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device, HostCall, Launch, Transfer, Work
+from eagre.backend.exchange import Transport
+from eagre.backend.group import BARRIER, Group, Stage, after_others
+from eagre.backend.mpi.transport import MpiTransport, wait
+
+MAX_MESSAGE = 1 << 30  # bytes of one broadcast: MPI counts are 32-bit integers
+
+
+class CallToHost(HostCall):
+    """Copy to pinned memory by a function."""
+
+
+class TransferToHost(Transfer):
+    """Copy to pinned memory by the driver of a GPU."""
+
+
+class Shared(Device):
+    """Operations that involve all processes; base class of `Own` and `Remote` devices.
+
+    Attributes
+    ----------
+    comm : mpi4py.MPI.Comm
+    owner : int
+        Rank of the process that has the device.
+    """
+
+    comm: Any
+    owner: int
+    _pinned: list[np.ndarray]
+    _received: dict[int, np.ndarray]  # parts of `_pinned` that launches wrote since the last synchronisation
+
+    def broadcast(self, values: np.ndarray) -> np.ndarray:
+        """Overwrite host values, which are C-contiguous, by the values of the owner, and return them."""
+        elements = values.reshape(-1).view(np.uint8)
+        for start in range(0, elements.size, MAX_MESSAGE):
+            wait([self.comm.Ibcast(elements[start : start + MAX_MESSAGE], root=self.owner)])
+        return values
+
+    def host(self, array: Any) -> np.ndarray:
+        return self.broadcast(np.ascontiguousarray(super().host(array)))
+
+    def begin_host(self, arrays: Sequence[Any]) -> Callable[[], list[np.ndarray]]:
+        return Device.begin_host(self, arrays)
+
+    def sample(self, array: Any, *indices: np.ndarray) -> np.ndarray:
+        return self.broadcast(np.ascontiguousarray(super().sample(array, *indices)))
+
+    def pinned(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        self._pinned.append(super().pinned(shape, dtype))
+        return self._pinned[-1]
+
+    def transfer(self, target: Any, source: Any) -> Work:
+        work = super().transfer(target, source)
+        if not (isinstance(target, np.ndarray) and any(np.may_share_memory(target, one) for one in self._pinned)):
+            return work
+        return CallToHost(*work) if isinstance(work, HostCall) else TransferToHost(*work)
+
+    def prepare(self, launches: Sequence[Work]) -> None:
+        """Do nothing: every process compiles what it runs."""
+
+    def note_received(self, launches: Iterable[Work]) -> None:
+        """Note that launches write to pinned memory."""
+        for one in launches:
+            if isinstance(one, CallToHost):
+                self._received[one.arguments[0].ctypes.data] = one.arguments[0]
+            elif isinstance(one, TransferToHost):
+                self._received[one.target.ctypes.data] = one.target
+
+    def run(self, launches: Sequence[Work]) -> None:
+        super().run(launches)
+        self.note_received(launches)
+
+    def repeated(self, launches: Sequence[Work], times: int) -> Callable[[], None]:
+        go, to_host = super().repeated(launches, times), _to_host(launches)
+
+        def go_and_note() -> None:
+            go()
+            self.note_received(to_host)
+
+        return go_and_note if to_host else go
+
+    def synchronize(self) -> None:
+        super().synchronize()
+        received, self._received = self._received, {}
+        for values in received.values():
+            values[...] = self.broadcast(np.ascontiguousarray(values))
+
+    def free_memory(self) -> int:
+        return self.comm.bcast(super().free_memory() if self.comm.rank == self.owner else 0, root=self.owner)
+
+
+class Remote(Device):
+    """Device of another process: arrays have a shape only, launches do nothing."""
+
+    def array(self, values: np.ndarray) -> np.ndarray:
+        return np.zeros(values.shape, values.dtype)  # never touched: the system assigns no memory
+
+    def zeros(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        return np.zeros(shape, dtype)
+
+    def host(self, array: Any) -> np.ndarray:
+        return np.empty(array.shape, array.dtype)
+
+    def sample(self, array: Any, *indices: np.ndarray) -> np.ndarray:
+        return np.array(array[(slice(None), *indices)])
+
+    def fill(self, array: Any, values: np.ndarray) -> None:
+        """Do nothing."""
+
+    def copy(self, target: Any, source: Any) -> None:
+        """Do nothing."""
+
+    def pinned(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        return np.zeros(shape, dtype)
+
+    def transfer(self, target: Any, source: Any) -> Work:
+        return HostCall(_nothing, (target, source))
+
+    def run(self, launches: Sequence[Work]) -> None:
+        """Do nothing."""
+
+    def bound(self, launches: Sequence[Work]) -> list[Work]:
+        return list(launches)
+
+    def repeated(self, launches: Sequence[Work], times: int) -> Callable[[], None]:
+        return _nothing
+
+    def real_transforms(self, a: Any, spectrum: Any, out: Any, axes: Sequence[int]) -> tuple[HostCall, HostCall]:
+        return HostCall(_nothing, ()), HostCall(_nothing, ())
+
+    def complex_transforms(self, a: Any, axes: Sequence[int]) -> tuple[HostCall, HostCall]:
+        return HostCall(_nothing, ()), HostCall(_nothing, ())
+
+    def synchronize(self) -> None:
+        """Do nothing."""
+
+    def joined(self) -> AbstractContextManager[Any]:
+        return nullcontext()
+
+    def over(self, program: Callable[..., Any], region: tuple[int, ...], arguments: tuple[Any, ...]) -> Launch:
+        return Launch(program, ())
+
+
+class MpiGroup(Group):
+    """Devices of all processes of a communicator; see `connected`."""
+
+    of_processes = True
+
+    def __init__(self, devices: Sequence[Device]) -> None:
+        super().__init__(devices)
+        shared = [device for device in self.devices if isinstance(device, Shared)]
+        self.comm = shared[0].comm
+        self.rank, self.own = self.comm.rank, shared[self.comm.rank]
+        self.graphs = self.own.graphs
+        names = self.comm.allgather(str(self.own))
+        each = names[0] if len(set(names)) == 1 else ", ".join(names)
+        self.name = f"{len(names)} processes: {each}{' each' if len(set(names)) == 1 else ''}"
+
+    def run(self, schedule: Sequence[Stage]) -> None:
+        for stage in schedule:
+            if stage is not BARRIER:  # a process waits for the messages of its exchanges only
+                for device, launches in zip(self.devices, stage, strict=True):
+                    device.run(after_others(launches))
+
+    def repeated(self, schedule: Sequence[Stage], times: int) -> Callable[[], None]:
+        stages = [stage for stage in schedule if stage is not BARRIER]
+        parts = [[launch for stage in stages for launch in after_others(stage[rank])] for rank in self._ranks]
+        each = [device.repeated(part, times) for device, part in zip(self.devices, parts, strict=True)]
+        calls = [go for go in each if go is not _nothing]
+
+        def go() -> None:
+            for call in calls:
+                call()
+
+        return go
+
+    def barrier(self) -> None:
+        """Do nothing: a process waits for the messages of its exchanges only."""
+
+    def transport(self) -> Transport:
+        return MpiTransport(self)
+
+    def copies(self, device: Device, pairs: Sequence[tuple[Any, Any]]) -> list[Launch | HostCall]:
+        """Return copies between arrays of one device."""
+        if device is not self.own or not pairs:
+            return []
+        if device.kind == "cuda":
+            from eagre.backend.peer_copies import copy_launches
+
+            return [*copy_launches(device, pairs)]
+        return super().copies(device, pairs)
+
+    def agreed(self, value: Any) -> Any:
+        return self.comm.bcast(value, root=0)
+
+    @property
+    def _ranks(self) -> range:
+        return range(len(self.devices))
+
+
+def connected(own: Device, comm: Any) -> MpiGroup:
+    """Return the group of the devices of all processes of a communicator.
+
+    own : device of this process; all processes have devices of one kind
+    """
+    kind = type(own)
+    own_type = type(f"Own{kind.__name__}", (Shared, kind), {})
+    remote_type = type(f"Remote{kind.__name__}", (Shared, Remote, kind), {})
+    return MpiGroup(
+        [_copy_of(own, own_type if rank == comm.rank else remote_type, comm, rank) for rank in range(comm.size)]
+    )
+
+
+def _copy_of(own: Device, of: type, comm: Any, owner: int) -> Any:
+    device = object.__new__(of)
+    device.__dict__.update(own.__dict__, comm=comm, owner=owner, _pinned=[], _received={})
+    return device
+
+
+def _to_host(launches: Iterable[Work]) -> list[Work]:
+    return [one for one in launches if isinstance(one, CallToHost | TransferToHost)]
+
+
+def _nothing(*arguments: Any) -> None:
+    """Do nothing."""

@@ -1,0 +1,148 @@
+"""Exchange between processes: one packed message per neighbour, over MPI between CPUs and over NCCL between GPUs."""
+
+from __future__ import annotations
+
+import math
+import time
+import weakref
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eagre.backend.device import HostCall, Launch
+from eagre.backend.exchange import Message
+from eagre.backend.group import Stage
+
+if TYPE_CHECKING:
+    from eagre.backend.mpi.group import MpiGroup
+
+QUICK_TESTS = 1000  # tests of requests before pauses
+ALIGNMENT = 16  # bytes: start of each part of a message
+
+
+class MpiTransport:
+    """Transport between the devices of the processes of an `MpiGroup`."""
+
+    def __init__(self, group: MpiGroup) -> None:
+        self.group = group
+        self._published: dict[tuple[int, str], Any] = {}
+
+    def publish(self, rank: int, field: str, array: Any) -> None:
+        """See `Transport.publish`; arrays of remote devices are not used."""
+        self._published[rank, field] = array
+
+    def exchange(self, messages: Iterable[Message]) -> Stage:
+        """See `Transport.exchange`; this process sends and receives, also for itself."""
+        own, copies = self.group.rank, []
+        sent: dict[int, list[Any]] = {}
+        received: dict[int, list[Any]] = {}
+        for message in messages:
+            source = target = None
+            if message.source == own:
+                source = self._published[own, message.field][message.there]
+            if message.target == own:
+                target = self._published[own, message.into or message.field][message.here]
+            if source is not None and target is not None:
+                copies.append((target, source))
+            elif source is not None:
+                sent.setdefault(message.target, []).append(source)
+            elif target is not None:
+                received.setdefault(message.source, []).append(target)
+        launches = self._launches(sent, received, copies)
+        return [launches if rank == own else [] for rank in range(len(self.group.devices))]
+
+    def _launches(
+        self, sent: dict[int, list[Any]], received: dict[int, list[Any]], copies: list[tuple[Any, Any]]
+    ) -> Sequence[Launch | HostCall]:
+        group = self.group
+        if not (sent or received):
+            return group.copies(group.own, copies)
+        if group.own.kind == "cuda":
+            from eagre.backend.mpi.nccl import exchange_launches
+
+            return exchange_launches(group, sent, received, copies)
+        return [HostCall(HostExchange(group.comm, sent, received, copies), ())]
+
+
+class HostExchange:
+    """Exchange of host arrays by persistent requests; calling it returns when all parts have arrived.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Comm
+    sent, received : dict of int to list of arrays
+        Parts of arrays by the rank of the other process, in the order of the messages.
+    copies : list of (target, source)
+        Copies within this process.
+    """
+
+    def __init__(
+        self, comm: Any, sent: dict[int, list[Any]], received: dict[int, list[Any]], copies: list[tuple[Any, Any]]
+    ) -> None:
+        from mpi4py import MPI
+
+        self._start = MPI.Prequest.Startall
+        self._sends, self._receives = [], []
+        self._packed: list[tuple[Any, Any]] = []  # (part of a message, part of an array)
+        self._unpacked: list[tuple[Any, Any]] = []
+        self._copies = copies
+        for target, parts in sent.items():
+            message = np.zeros(message_size(parts), np.uint8)
+            self._packed += zip(parts_of(message, parts), parts, strict=True)
+            self._sends.append(comm.Send_init(message, dest=target))
+        for source, parts in received.items():
+            message = np.zeros(message_size(parts), np.uint8)
+            self._unpacked += zip(parts, parts_of(message, parts), strict=True)
+            self._receives.append(comm.Recv_init(message, source=source))
+        weakref.finalize(self, _free, [*self._sends, *self._receives])
+
+    def __call__(self) -> None:
+        self._start(self._receives)
+        for target, source in self._packed:
+            np.copyto(target, source)
+        self._start(self._sends)
+        for target, source in self._copies:
+            np.copyto(target, source)
+        wait(self._receives)
+        for target, source in self._unpacked:
+            np.copyto(target, source)
+        wait(self._sends)
+
+
+def wait(requests: Sequence[Any], pause: float = 0.0) -> None:
+    """Wait for requests and leave the core to other processes meanwhile, which MPI libraries do not while they wait.
+
+    pause : time between tests after the first ones, s
+    """
+    from mpi4py import MPI
+
+    tests = 0
+    while not MPI.Request.Testall(requests):
+        tests += 1
+        time.sleep(pause if tests > QUICK_TESTS else 0.0)
+
+
+def _free(requests: Sequence[Any]) -> None:
+    """Free persistent requests."""
+    for request in requests:
+        request.Free()
+
+
+def message_size(parts: Sequence[Any]) -> int:
+    """Return the size of a message with copies of arrays, bytes."""
+    return sum(_size(part) for part in parts)
+
+
+def parts_of(message: Any, parts: Sequence[Any]) -> list[Any]:
+    """Return views of a message, uint8 (n,), with the shapes and types of arrays."""
+    views, start = [], 0
+    for part in parts:
+        stop = start + math.prod(part.shape) * part.dtype.itemsize
+        views.append(message[start:stop].view(part.dtype).reshape(part.shape))
+        start += _size(part)
+    return views
+
+
+def _size(part: Any) -> int:
+    return -(-math.prod(part.shape) * part.dtype.itemsize // ALIGNMENT) * ALIGNMENT

@@ -1,0 +1,227 @@
+"""One model in several processes: the first process runs the program, the others follow its calls of the model.
+
+The model is built in all processes (`eagre.backend.mpi`). The first process then continues with a `LeadingModel`, whose
+methods run in all processes: the first alone reads the wall clock, receives signals, writes files and decides. The
+others follow until the first has finished.
+"""
+
+from __future__ import annotations
+
+import inspect
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NoReturn, Self
+
+import numpy as np
+
+from eagre.backend.group import Group
+from eagre.backend.mpi.group import connected
+from eagre.backend.mpi.launch import communicator, device_of_process
+from eagre.backend.mpi.transport import wait
+from eagre.contract import Model, Recording
+from eagre.errors import EagreError
+
+PARTS = ("sample", "take")  # methods of the objects of a model that measure
+PAUSE = 2e-4  # time between looks for the next command, s
+FAILED, INTERRUPTED = 1, 130  # exit codes of a run that one process ended
+FOLLOWED = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1") if hasattr(signal, name)]
+"""Signals that the first process acts on; the others ignore them."""
+
+
+def distributed(build: Callable[[Group], Model], device: str = "auto") -> Model:
+    """Build a model in all processes that ``mpirun`` or ``srun`` has started for a script.
+
+    The first process continues with the model; the others follow its calls, and end with it. Without ``mpirun`` the
+    model has one process.
+
+    Parameters
+    ----------
+    build : callable
+        Returns the model for a device; it is called in all processes and must not depend on the process.
+    device : {"auto", "cpu", "cuda"}
+        Device of each process; the GPUs of a host are given to its processes in order.
+
+    Raises
+    ------
+    DeviceError
+        If the processes cannot exchange data, or a host has fewer GPUs than processes.
+    """
+    import atexit
+
+    comm = communicator()
+    if comm is None:
+        return build(device)  # type: ignore[arg-type]
+    leader = Leader(comm)
+    if comm.rank > 0:
+        follow(comm, lambda: build(connected(device_of_process(comm, device), comm)))
+        sys.exit(0)
+    atexit.register(leader.finish)
+    return leader.build(lambda: build(connected(device_of_process(comm, device), comm)))
+
+
+class Leader:
+    """Calls of the first process that all processes make.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Comm
+    """
+
+    def __init__(self, comm: Any) -> None:
+        self.comm, self._parts = comm, 0
+        self._calling, self._finished = False, False
+        self._late: Exception | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self.finish()
+
+    def build(self, build: Callable[[], Model]) -> Model:
+        """Build the model in all processes and return it as `LeadingModel`."""
+        model = self._together(("build",), build)
+        return LeadingModel(self, model, ())  # type: ignore[return-value]
+
+    def finish(self) -> None:
+        """Let the other processes end."""
+        if not self._finished:
+            self._finished = True
+            self._send(None)
+
+    def _send(self, command: Any) -> None:
+        wait([self.comm.Ibcast(np.zeros(1, np.uint8), root=0)])
+        self.comm.bcast(command, root=0)
+
+    def attribute(self, target: Any, path: tuple[Any, ...], name: str) -> Any:
+        """Return an attribute of an object of the model, evaluated in all processes."""
+        return self._part(self._together(("get", path, name), lambda: getattr(target, name)), (*path, name))
+
+    def call(self, target: Any, path: tuple[Any, ...], name: str, arguments: tuple[Any, ...], options: Any) -> Any:
+        """Return the result of a method of an object of the model, called in all processes."""
+        local = [self._watched(one) if isinstance(one, Recording) else one for one in arguments]
+        sent = [one._replace(sample_times=None, take=None) if isinstance(one, Recording) else one for one in arguments]
+        number = self._parts = self._parts + 1
+        command = ("call", path, name, sent, options, number)
+        return self._part(self._together(command, lambda: getattr(target, name)(*local, **options)), (number,))
+
+    def _part(self, value: Any, path: tuple[Any, ...]) -> Any:
+        return LeadingModel(self, value, path) if _measures(value) else value
+
+    def _together(self, command: Any, work: Callable[[], Any]) -> Any:
+        """Do work in all processes; an error that the others do not share ends all processes."""
+        if self._finished:
+            raise EagreError("The other processes have ended: the model can be used no longer.")
+        self._send(command)
+        try:
+            result = work()
+        except EagreError:
+            raise
+        except BaseException as error:
+            _end_all(self.comm, error)
+        late, self._late = self._late, None
+        if late is not None:
+            raise late
+        return result
+
+    def _watched(self, recording: Recording) -> Recording:
+        """Return a recording whose times all processes use, and whose failures wait for the end of the call."""
+
+        def sample_times(*interval: Any) -> list[float]:
+            return self.comm.bcast(recording.sample_times(*interval), root=0)
+
+        def take(*samples: Any) -> None:
+            try:
+                recording.take(*samples)
+            except Exception as error:
+                self._late = self._late or error
+
+        return recording._replace(sample_times=sample_times, take=take)
+
+
+class LeadingModel:
+    """Model, or an object of it, whose attributes and methods are evaluated in all processes.
+
+    leader : Leader
+    target : the object in this process
+    path : how other processes find the object: a number of `Follower.parts` and names of attributes
+    """
+
+    def __init__(self, leader: Leader, target: Any, path: tuple[Any, ...]) -> None:
+        self.__dict__.update(_leader=leader, _target=target, _path=path)
+
+    @property
+    def __class__(self) -> type:  # type: ignore[override]
+        return type(self._target)
+
+    def __getattr__(self, name: str) -> Any:
+        found = inspect.getattr_static(self._target, name, None)
+        if name == "run" and inspect.isfunction(found):  # a run reads the clock and writes files
+            return partial(found, self)
+        if inspect.isfunction(found) or isinstance(found, classmethod | staticmethod):
+            return lambda *arguments, **options: self._leader.call(self._target, self._path, name, arguments, options)
+        return self._leader.attribute(self._target, self._path, name)
+
+
+def follow(comm: Any, build: Callable[[], Model]) -> None:
+    """Follow the first process until it has finished."""
+    for number in FOLLOWED:
+        signal.signal(number, signal.SIG_IGN)
+    parts: dict[Any, Any] = {}
+    while (command := _next_command(comm)) is not None:
+        try:
+            _obey(comm, command, build, parts)
+        except EagreError:
+            continue  # the first process has the same error and reports it
+        except BaseException as error:
+            _end_all(comm, error)
+
+
+def _obey(comm: Any, command: tuple[Any, ...], build: Callable[[], Model], parts: dict[Any, Any]) -> None:
+    """Do what the first process does; `parts` : results of earlier calls by number, and the model."""
+    kind, *details = command
+    if kind == "build":
+        parts["model"] = build()
+        return
+    path, name = details[:2]
+    target = parts["model"] if not path or isinstance(path[0], str) else parts[path[0]]
+    for attribute in path if not path or isinstance(path[0], str) else path[1:]:
+        target = getattr(target, attribute)
+    if kind == "get":
+        getattr(target, name)
+        return
+    arguments, options, number = details[2:]
+    local = [_followed(comm, one) if isinstance(one, Recording) else one for one in arguments]
+    result = getattr(target, name)(*local, **options)
+    if _measures(result):
+        parts[number] = result
+
+
+def _followed(comm: Any, recording: Recording) -> Recording:
+    """Return a recording with the times of the first process, which discards its samples."""
+    return recording._replace(sample_times=lambda *_: comm.bcast(None, root=0), take=lambda *_: None)
+
+
+def _next_command(comm: Any) -> Any:
+    """Return the next command of the first process, without keeping a core busy while it writes files."""
+    wait([comm.Ibcast(np.zeros(1, np.uint8), root=0)], pause=PAUSE)
+    return comm.bcast(None, root=0)
+
+
+def _measures(value: Any) -> bool:
+    """Return whether a value is an object of a model that measures, which other calls refer to."""
+    return type(value).__module__.startswith("eagre.models") and any(hasattr(type(value), name) for name in PARTS)
+
+
+def _end_all(comm: Any, error: BaseException) -> NoReturn:
+    """Report an error that other processes do not share, and end all processes."""
+    stopped = isinstance(error, KeyboardInterrupt)
+    if not stopped:
+        traceback.print_exception(error)
+    what = f"interrupted: {error}" if stopped else f"error: process {comm.rank + 1} of {comm.size} failed: {error!r}"
+    print(what, file=sys.stderr, flush=True)
+    comm.Abort(INTERRUPTED if stopped else FAILED)
+    raise SystemExit

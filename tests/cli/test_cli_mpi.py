@@ -1,0 +1,260 @@
+"""`eagre run` in several processes: the files of one process, one message for an error, and no process that waits."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import h5py
+import numpy as np
+import pytest
+import xarray as xr
+
+from conftest import ROOT
+from eagre.backend.mpi import launch
+from eagre.errors import DeviceError
+from eagre.io.restart import read_restart
+from mpi_processes import BESIDE, environment, mpi_eagre, mpiexec
+
+CASE = """
+model = "shallow-water"
+[run]
+end_time = "4 s"
+device = "cpu"
+[grid]
+nx = 40
+ny = 30
+dx = 1.0
+dy = 1.0
+[bed]
+expression = "-1 + 0.02*x"
+[initial]
+surface_elevation = "0.3*exp(-((x-15)**2+(y-12)**2)/20)"
+[friction]
+manning = 0.03
+[maps]
+variables = ["max_depth"]
+file = "maps.nc"
+[output]
+file = "out.nc"
+interval = "1 s"
+[gauges]
+file = "gauges.csv"
+interval = "0.1 s"
+points = { pier = [12.0, 10.0], quay = [30.0, 25.0] }
+[restart]
+file = "restart.nc"
+"""
+
+
+@pytest.fixture
+def folders(tmp_path):
+    """Folders with the same case."""
+
+    def make(*names, text=CASE):
+        for name in names:
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "case.toml").write_text(text)
+        return [tmp_path / name for name in names]
+
+    return make
+
+
+def eagre(folder, *arguments):
+    command = [sys.executable, "-m", "eagre", *arguments]
+    done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def assert_same_files(ours, theirs):
+    for name in ("out.nc", "maps.nc"):
+        with xr.open_dataset(ours / name) as one, xr.open_dataset(theirs / name) as other:
+            assert list(one) == list(other) and all(np.array_equal(one[key], other[key]) for key in other)
+    assert (ours / "gauges.csv").read_text().split("\n")[-5:] == (theirs / "gauges.csv").read_text().split("\n")[-5:]
+    one, other = read_restart(ours / "restart.nc"), read_restart(theirs / "restart.nc")
+    assert all(np.array_equal(one[key], other[key], equal_nan=True) for key in other)
+
+
+def test_the_files_of_one_process(folders):
+    ours, theirs = folders("ours", "theirs")
+    done = mpi_eagre(2, ours, "run", "case.toml")
+    assert done.returncode == 0, done.stderr
+    assert "2 processes: cpu (1 thread) each" in done.stdout
+    assert done.stdout.count("finished") == 1 and done.stdout.count("wrote") == 4
+    eagre(theirs, "run", "case.toml")
+    assert_same_files(ours, theirs)
+
+
+def test_a_restart_in_another_number_of_processes(folders):
+    whole, first, second = folders("whole", "first", "second")
+    eagre(whole, "run", "case.toml")
+    assert mpi_eagre(4, first, "run", "case.toml", "--set", "run.end_time=2").returncode == 0
+    shutil.copytree(first, second, dirs_exist_ok=True)
+    done = mpi_eagre(3, first, "run", "case.toml", "--restart", "restart.nc")
+    assert done.returncode == 0, done.stderr
+    eagre(second, "run", "case.toml", "--restart", "restart.nc")
+    for folder in (first, second):
+        assert_same_files(folder, whole)
+
+
+@pytest.mark.parametrize(
+    ("changes", "count", "code", "words"),
+    [
+        (["--set", "friction.maning=0.03"], 2, 2, ["manning", "friction.maning"]),
+        (["--set", "run.device=cpu,cpu"], 2, 2, ["each process has one device"]),
+        (["--set", "grid.ny=9"], 3, 2, ["3 devices for 9 rows", "mpirun -n 2"]),
+        (["--set", "numerics.kernels=reference"], 2, 2, ["reference kernels run on one device only"]),
+        (["--set", "bed.expression=0.0/(x-x)"], 2, 2, ["finite"]),
+    ],
+)
+def test_one_message_for_an_error(folders, changes, count, code, words):
+    (folder,) = folders("case")
+    done = mpi_eagre(count, folder, "run", "case.toml", *changes)
+    assert done.returncode == code and done.stderr.count("error:") == 1, done.stderr
+    assert all(word in done.stderr for word in words), done.stderr
+    assert sorted(os.listdir(folder)) == ["case.toml"]
+
+
+def test_a_blow_up_leaves_the_last_valid_state(folders):
+    (folder,) = folders("case")
+    changes = ["--set", "numerics.time_step=0.9", "--set", "initial.surface_elevation=3*exp(-((x-15)**2)/20)"]
+    done = mpi_eagre(2, folder, "run", "case.toml", *changes)
+    assert done.returncode == 3 and done.stderr.count("error:") == 1, done.stdout + done.stderr
+    assert np.isfinite(read_restart(folder / "restart.nc")["q"]).all()
+
+
+def started(folder, count, *arguments):
+    """Start `eagre run` for a time that no test reaches, and wait for its first record."""
+    command = [str(BESIDE), "-n", str(count), sys.executable, "-m", "eagre", "run", "case.toml"]
+    command += ["--set", "run.end_time=1e6", *arguments]
+    run = subprocess.Popen(command, cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    deadline = time.monotonic() + 200.0
+    while time.monotonic() < deadline and run.poll() is None:
+        if (folder / "gauges.csv").exists() and (folder / "gauges.csv").stat().st_size > 500:
+            return run
+        time.sleep(0.1)
+    run.kill()
+    raise AssertionError(run.communicate()[0].decode())
+
+
+def processes_of(folder):
+    """Processes of `eagre run` in a folder, in the order of their ranks."""
+    found = []
+    for entry in os.listdir("/proc"):
+        try:
+            if entry.isdigit() and os.readlink(f"/proc/{entry}/cwd") == str(folder):
+                text = open(f"/proc/{entry}/environ").read()
+                rank = [one.partition("=")[2] for one in text.split("\0") if one.startswith("PMI_RANK=")]
+                found += [(int(rank[0]), int(entry))] if rank else []
+        except OSError:
+            continue
+    return [number for _, number in sorted(found)]
+
+
+def test_a_signal_ends_all_with_a_restart(folders):
+    (folder,) = folders("case")
+    run = started(folder, 2)
+    for number in processes_of(folder):
+        os.kill(number, signal.SIGUSR1)  # as a scheduler sends it to all processes
+    text = run.communicate(timeout=60)[0].decode()
+    assert run.returncode == 128 + signal.SIGUSR1, text
+    assert "interrupted by SIGUSR1" in text and "--restart restart.nc" in text
+    assert mpi_eagre(2, folder, "run", "case.toml", "--restart", "restart.nc", "--set",
+                     f"run.end_time={read_time(folder) + 1.0}").returncode == 0  # fmt: skip
+
+
+def read_time(folder):
+    with h5py.File(folder / "restart.nc") as file:
+        return float(file.attrs["time"])
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_killed_process_ends_all(folders, rank):
+    (folder,) = folders("case")
+    run = started(folder, 2)
+    os.kill(processes_of(folder)[rank], signal.SIGKILL)
+    run.communicate(timeout=60)
+    assert run.returncode != 0 and processes_of(folder) == []
+
+
+FULL = """
+import resource, sys
+from mpi4py import MPI
+if MPI.COMM_WORLD.rank == 0:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, 150_000))
+from eagre.cli.main import app
+sys.argv = ["eagre", "run", "case.toml", "--set", "run.end_time=100"]
+app()
+"""
+
+
+def test_a_full_disk_of_the_first_process_ends_all(folders, tmp_path):
+    (folder,) = folders("case", text=CASE.replace('interval = "1 s"', 'interval = "0.5 s"\ncompression = 0'))
+    (tmp_path / "full.py").write_text(FULL)
+    done = mpiexec(2, str(tmp_path / "full.py"), check=False, folder=folder)
+    assert done.returncode == 6 and done.stderr.count("error:") == 1, done.stdout + done.stderr
+
+
+SCRIPT = """
+import numpy as np
+import eagre
+
+def build(device):
+    grid = eagre.Grid(40, 30, 1.0, 1.0)
+    return eagre.ShallowWater(grid, np.full((31, 41), -1.0), surface_elevation=0.1 * grid.x / 40 + 0 * grid.y[:, None],
+                              device=device)
+
+model = eagre.distributed(build, "cpu")
+results = model.run(2.0, output_interval=1.0, gauges={"pier": (12.0, 10.0)}, gauge_interval=0.1)
+print("device", model.device)
+print("sum", repr(float(results["surface_elevation"].sum())), isinstance(model, eagre.ShallowWater))
+"""
+
+
+def test_a_script_runs_on_in_the_first_process(tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    ours = mpiexec(2, str(tmp_path / "script.py")).stdout.splitlines()
+    theirs = subprocess.run([sys.executable, str(tmp_path / "script.py")], env=environment(), capture_output=True,
+                            text=True, check=True).stdout.splitlines()  # fmt: skip
+    assert ours[0] == "device 2 processes: cpu (1 thread) each" and ours[1:] == theirs[1:]
+
+
+BROKEN = SCRIPT.replace("    grid = eagre", "    from mpi4py import MPI\n    1 // (1 - MPI.COMM_WORLD.rank)\n    grid = eagre")
+
+
+def test_an_error_of_one_process_ends_all(tmp_path):
+    (tmp_path / "script.py").write_text(BROKEN)
+    done = mpiexec(2, str(tmp_path / "script.py"), check=False)
+    assert done.returncode != 0 and "process 2 of 2 failed: ZeroDivisionError" in done.stderr
+
+
+def test_processes_and_messages_are_described(tmp_path):
+    done = mpi_eagre(2, tmp_path, "info", "--mpi", check=True)
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert rows[0] == ["processes", "2"] and ["1", "and", "2"] in [row[:3] for row in rows]
+    assert done.stdout.count("cpu (1 thread)") == 2 and "GB/s by MPI" in done.stdout
+
+
+def test_slow_messages_are_noticed():
+    assert launch.MessageSpeed("MPI", 2e-6, 5e9).is_slow is False
+    assert launch.MessageSpeed("MPI", 2e-4, 5e9).is_slow and launch.MessageSpeed("MPI", 2e-6, 1e8).is_slow
+
+
+def test_processes_that_cannot_find_each_other_are_refused(monkeypatch):
+    for name in launch.SIZES:
+        monkeypatch.delenv(name, raising=False)
+    assert launch.communicator() is None
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "4")
+    monkeypatch.setitem(sys.modules, "mpi4py", None)
+    with pytest.raises(DeviceError, match=r"pip install 'eagre\[mpi\]'"):
+        launch.communicator()
+    world = type("World", (), {"size": 1, "rank": 0})()
+    mpi = type("MPI", (), {"COMM_WORLD": world, "Get_library_version": lambda: "Some MPI 1.0"})
+    monkeypatch.setitem(sys.modules, "mpi4py", type("mpi4py", (), {"MPI": mpi}))
+    with pytest.raises(DeviceError, match="4 processes were started, but the MPI library of mpi4py finds 1"):
+        launch.communicator()

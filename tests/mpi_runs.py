@@ -1,0 +1,64 @@
+"""Runs of all models in several processes, and the program of these processes.
+
+``mpiexec -n 3 python tests/mpi_runs.py explicit air`` prints a line of JSON: by name, the hash of every array of the
+state that each process holds, and the diagnostics.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from hashlib import sha256
+
+import numpy as np
+
+import adi_runs
+import explicit_runs
+from anelastic_runs import RUNS as AIR
+from barotropic_runs import model_on
+from eagre import Layers
+from potential_waves_runs import basin, torus
+
+
+def gyre(device):
+    """Two layers, a tracer and no-slip walls."""
+    return model_on(device, 43, 38, layers=Layers(3.0, 1.0), dye=True, walls="no-slip")
+
+
+RUNS = {
+    "explicit": explicit_runs.bay,
+    "explicit, single": lambda device: explicit_runs.basin(device, precision="single", sides="torus"),
+    "implicit": adi_runs.bay,
+    "implicit, thick slabs": lambda device: adi_runs.bay(device, "single", ny=601),
+    "gyre": gyre,
+    "waves": basin,
+    "waves, periodic": torus,
+    "air": lambda device: AIR["turbulence"](device=device),
+    "air over a hill": lambda device: AIR["hill"](device=device, precision="double", coriolis=0.0),
+}
+STEPS = 6
+
+
+def hashes(model):
+    """A hash of each array of the state after some steps, and the diagnostics."""
+    model.advance(50.0 * model.time_step, max_steps=STEPS)
+    state = model.state()
+    found = {name: sha256(np.ascontiguousarray(value).tobytes()).hexdigest() for name, value in state.items()}
+    return found | {name: repr(float(value)) for name, value in model.diagnostics().items()}
+
+
+def main():
+    """Run the models whose names are arguments in all processes."""
+    from mpi4py import MPI
+
+    from eagre.backend.mpi.group import connected
+    from eagre.backend.select import select
+
+    comm = MPI.COMM_WORLD
+    every = {name: comm.allgather(hashes(RUNS[name](connected(select("cpu"), comm)))) for name in sys.argv[1:]}
+    if comm.rank == 0:
+        print(json.dumps(every))
+
+
+if __name__ == "__main__":
+    main()
