@@ -7,6 +7,7 @@ state that each process holds, and the diagnostics.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from hashlib import sha256
 
@@ -52,10 +53,11 @@ def main():
     from mpi4py import MPI
 
     from eagre.backend.mpi.group import connected
-    from eagre.backend.select import select
+    from eagre.backend.mpi.launch import device_of_process
 
     comm = MPI.COMM_WORLD
-    every = {name: comm.allgather(hashes(RUNS[name](connected(select("cpu"), comm)))) for name in sys.argv[1:]}
+    local = device_of_process(comm, os.environ.get("MPI_RUNS_DEVICE", "cpu"))
+    every = {name: comm.allgather(hashes(RUNS[name](connected(local, comm)))) for name in sys.argv[1:]}
     if comm.rank == 0:
         print(json.dumps(every))
 

@@ -1,13 +1,14 @@
-"""One model in several processes: the first process runs the program, the others follow its calls of the model.
+"""One model in several processes: the first process runs the program, the others repeat its calls of the model.
 
 The model is built in all processes (`eagre.backend.mpi`). The first process then continues with a `LeadingModel`, whose
 methods run in all processes: the first alone reads the wall clock, receives signals, writes files and decides. The
-others follow until the first has finished.
+others repeat its calls until it has finished.
 """
 
 from __future__ import annotations
 
 import inspect
+import math
 import signal
 import sys
 import traceback
@@ -27,6 +28,7 @@ from eagre.errors import EagreError
 MEASURING = ("sample", "take")  # methods of the objects of a model that measure
 HOMES = ("eagre.models", "eagre.stepping")  # packages of these objects
 PAUSE = 2e-4  # time between looks for the next command, s
+PATIENCE = 30.0  # time within which the first process calls again after an error that all processes have, s
 FAILED, INTERRUPTED = 1, 130  # exit codes of a run that one process ended
 IGNORED = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1") if hasattr(signal, name)]
 """Signals that the first process acts on; the others ignore them."""
@@ -35,7 +37,7 @@ IGNORED = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SI
 def distributed(build: Callable[[Group], Model], device: str = "auto") -> Model:
     """Build a model in all processes that ``mpirun`` or ``srun`` has started for a script.
 
-    The first process continues with the model; the others follow its calls, and end with it. Without ``mpirun`` the
+    The first process continues with the model. The others repeat its calls and end with it. Without ``mpirun`` the
     model has one process.
 
     Parameters
@@ -73,7 +75,7 @@ class Leader:
 
     def __init__(self, comm: Any) -> None:
         self.comm, self._calls = comm, 0
-        self._calling, self._finished = False, False
+        self._finished = False
         self._late: Exception | None = None
 
     def __enter__(self) -> Self:
@@ -171,15 +173,17 @@ class LeadingModel:
 
 
 def repeat_calls(comm: Any, build: Callable[[], Model]) -> None:
-    """Follow the first process until it has finished."""
+    """Build the model and repeat the calls of the first process until it has finished."""
     for number in IGNORED:
         signal.signal(number, signal.SIG_IGN)
     objects: dict[Any, Any] = {}
-    while (command := _next_command(comm)) is not None:
+    failed: EagreError | None = None  # error of the last call, which the first process has too and reports
+    while (command := _next_command(comm, failed)) is not None:
+        failed = None
         try:
             _obey(comm, command, build, objects)
-        except EagreError:
-            continue  # the first process has the same error and reports it
+        except EagreError as error:
+            failed = error
         except BaseException as error:
             _end_all(comm, error)
 
@@ -209,9 +213,15 @@ def _followed(comm: Any, recording: Recording) -> Recording:
     return recording._replace(sample_times=lambda *_: comm.bcast(None, root=0), take=lambda *_: None)
 
 
-def _next_command(comm: Any) -> Any:
-    """Return the next command of the first process, without keeping a core busy while it writes files."""
-    wait([comm.Ibcast(np.zeros(1, np.uint8), root=0)], pause=PAUSE)
+def _next_command(comm: Any, failed: EagreError | None) -> Any:
+    """Return the next command of the first process, without keeping a core busy while it writes files.
+
+    failed : error of the last call; without a command soon, the first process does not have it and waits for this one.
+    """
+    try:
+        wait([comm.Ibcast(np.zeros(1, np.uint8), root=0)], PAUSE, math.inf if failed is None else PATIENCE)
+    except Exception as error:
+        _end_all(comm, failed or error)
     return comm.bcast(None, root=0)
 
 

@@ -239,6 +239,22 @@ def test_an_error_of_one_process_ends_all(tmp_path):
     assert done.returncode != 0 and "process 2 of 2 failed: ZeroDivisionError" in done.stderr
 
 
+ALONE = (
+    SCRIPT.replace(
+        "    grid = eagre", "    from mpi4py import MPI\n    nx = (40, -1)[MPI.COMM_WORLD.rank]\n    grid = eagre"
+    )
+    .replace("Grid(40,", "Grid(nx,")
+    .replace("import eagre\n", "import eagre, eagre.processes\neagre.processes.PATIENCE = 2.0\n", 1)
+)
+
+
+def test_an_input_error_of_one_process_ends_all(tmp_path):
+    """Such as a file that one host does not have: the first process would wait for the other."""
+    (tmp_path / "script.py").write_text(ALONE)
+    done = mpiexec(2, str(tmp_path / "script.py"), check=False)
+    assert done.returncode != 0 and "process 2 of 2 failed" in done.stderr and "nx" in done.stderr
+
+
 def test_processes_and_messages_are_described(tmp_path):
     done = mpi_eagre(2, tmp_path, "info", "--mpi", check=True)
     rows = [line.split() for line in done.stdout.splitlines()]

@@ -110,16 +110,24 @@ class HostExchange:
         wait(self._sends)
 
 
-def wait(requests: Sequence[Any], pause: float = 0.0) -> None:
+def wait(requests: Sequence[Any], pause: float = 0.0, limit: float = math.inf) -> None:
     """Wait for requests and yield the core to other processes, which MPI libraries do not do.
 
     pause : time between tests after the first ones, s
+    limit : maximum time, s
+
+    Raises
+    ------
+    TimeoutError
+        After the maximum time.
     """
     from mpi4py import MPI
 
-    tests = 0
+    tests, end = 0, time.monotonic() + limit
     while not MPI.Request.Testall(requests):
         tests += 1
+        if tests % QUICK_TESTS == 0 and time.monotonic() > end:
+            raise TimeoutError(f"no message within {limit:g} s")
         time.sleep(pause if tests > QUICK_TESTS else 0.0)
 
 

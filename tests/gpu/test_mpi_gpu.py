@@ -1,0 +1,34 @@
+"""One process for each GPU: the bits of as many GPUs of one process. Needs `mpirun` and two GPUs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from conftest import ROOT, count_gpus
+from mpi_processes import environment
+from mpi_runs import RUNS, hashes
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(count_gpus() < 2 or shutil.which("mpirun") is None, reason="needs two GPUs and mpirun"),
+]
+
+
+@pytest.fixture(scope="module")
+def in_processes():
+    """Hashes of all runs in two processes, from one start."""
+    command = ["mpirun", "--bind-to", "none", "-n", "2", sys.executable, "tests/mpi_runs.py", *RUNS]
+    more = {"MPI_RUNS_DEVICE": "cuda", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment(**more), capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_bits_of_gpus_of_one_process(in_processes, name):
+    expected = hashes(RUNS[name](["cuda:0", "cuda:1"]))
+    assert in_processes[name] == [expected] * 2
