@@ -21,16 +21,15 @@ DEPTH, SPEED = 2.0, 0.01  # m, m/s: slow enough for the surface to stay level
 
 
 @cell
-def seeping_ghost(cell_data, value, level, p):
+def seeping_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
     """Water leaves with the velocity `value`."""
-    surface = cell_data.near[0]
-    return surface, -value * (surface - cell_data.bed_1), real(0.0)
+    return near[0], -value * (near[0] - bed_1), real(0.0)
 
 
 @cell
-def seeping_end(value, end, p):
+def seeping_end(value, inward, z, d, p_here, carried, r, factor, p):
     """P = -value h."""
-    return real(1.0), real(0.0), -end.inward * value * (end.z - end.d)
+    return real(1.0), real(0.0), -inward * value * (z - d)
 
 
 @dataclass(frozen=True)
