@@ -44,6 +44,7 @@ SECTIONS = (
     Section("Case files", "See :doc:`../how-to/python`.", "eagre", ("load_case",)),
     Section("Parameter studies", "See :doc:`../how-to/sweeps`.", "eagre", ("sweep", "run_sweep", "open_sweep")),
     Section("Members of a parameter study", "", "eagre.sweeps.running", ("Member",)),
+    Section("Several processes", "See :doc:`../how-to/processes`.", "eagre", ("distributed",)),
     Section("Grids and time series", "", "eagre", ("Grid", "Series")),
     Section(
         "Shallow-water boundary conditions", "For `boundaries`; see :doc:`../how-to/boundaries`.", "eagre",

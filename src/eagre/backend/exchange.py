@@ -12,12 +12,13 @@ that they send by `source`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
 
-if TYPE_CHECKING:
-    from eagre.backend.group import Group, Stage
+from eagre.backend.device import Work
 
+Stage = Sequence[Sequence[Work]]
+"""Launches of each device; see `eagre.backend.group`."""
 Region = tuple[Any, ...]  # index into a published array
 
 
@@ -51,7 +52,7 @@ class Transport(Protocol):
 class LocalTransport:
     """Transport between devices of one process."""
 
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: Any) -> None:
         self.group = group
         self._published: dict[tuple[int, str], Any] = {}
 

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device, HostCall, Launch, Work
-from eagre.backend.exchange import LocalTransport, Transport
+from eagre.backend.exchange import LocalTransport, Stage, Transport
 
-Stage = Sequence[Sequence[Work]]
 BARRIER: Stage = ()
 """Barrier between two stages of a schedule: every device waits for all."""
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 import numpy as np
@@ -14,9 +14,6 @@ import numpy as np
 from eagre.backend.device import HostCall, Launch
 from eagre.backend.mpi.transport import message_size, region_views
 from eagre.backend.peer_copies import Pair, copy_launches
-
-if TYPE_CHECKING:
-    from eagre.backend.mpi.group import MpiGroup
 
 
 class Nccl:
@@ -63,7 +60,7 @@ def identity_of(index: int) -> bytes:
 
 
 def exchange_launches(
-    group: MpiGroup, sent: dict[int, list[Any]], received: dict[int, list[Any]], copies: list[Pair]
+    group: Any, sent: dict[int, list[Any]], received: dict[int, list[Any]], copies: list[Pair]
 ) -> list[Launch | HostCall]:
     """Return launches that pack, exchange and unpack; parameters as for `eagre.backend.mpi.transport.HostExchange`."""
     local = group.local

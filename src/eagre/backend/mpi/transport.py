@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 import weakref
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from eagre.backend.device import HostCall, Launch
-from eagre.backend.exchange import Message
-from eagre.backend.group import Stage
-
-if TYPE_CHECKING:
-    from eagre.backend.mpi.group import MpiGroup
+from eagre.backend.exchange import Message, Stage
 
 QUICK_TESTS = 1000  # tests of requests before pauses
+LAUNCHER = os.getppid()  # process that started this one
 ALIGNMENT = 16  # bytes: start of each region of a message
 
 
 class MpiTransport:
     """Transport between the devices of the processes of an `MpiGroup`."""
 
-    def __init__(self, group: MpiGroup) -> None:
+    def __init__(self, group: Any) -> None:
         self.group = group
         self._published: dict[tuple[int, str], Any] = {}
 
@@ -120,14 +118,19 @@ def wait(requests: Sequence[Any], pause: float = 0.0, limit: float = math.inf) -
     ------
     TimeoutError
         After the maximum time.
+    ConnectionError
+        If the program that started the processes has ended.
     """
     from mpi4py import MPI
 
     tests, end = 0, time.monotonic() + limit
     while not MPI.Request.Testall(requests):
         tests += 1
-        if tests % QUICK_TESTS == 0 and time.monotonic() > end:
-            raise TimeoutError(f"no message within {limit:g} s")
+        if tests % QUICK_TESTS == 0:
+            if os.getppid() != LAUNCHER:
+                raise ConnectionError("mpirun has ended")
+            if time.monotonic() > end:
+                raise TimeoutError(f"no message within {limit:g} s")
         time.sleep(pause if tests > QUICK_TESTS else 0.0)
 
 
