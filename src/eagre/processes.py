@@ -11,6 +11,7 @@ import inspect
 import math
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from functools import partial
@@ -29,6 +30,7 @@ MEASURING = ("sample", "take")  # methods of the objects of a model that measure
 HOMES = ("eagre.models", "eagre.stepping")  # packages of these objects
 PAUSE = 2e-4  # time between looks for the next command, s
 PATIENCE = 30.0  # time within which the first process calls again after an error that all processes have, s
+LAST_OUTPUT = 0.5  # time for mpirun to print the message of a process before it ends all processes, s
 FAILED, INTERRUPTED = 1, 130  # exit codes of a run that one process ended
 IGNORED = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1") if hasattr(signal, name)]
 """Signals that the first process acts on; the others ignore them."""
@@ -237,5 +239,6 @@ def _end_all(comm: Any, error: BaseException) -> NoReturn:
         traceback.print_exception(error)
     what = f"interrupted: {error}" if stopped else f"error: process {comm.rank + 1} of {comm.size} failed: {error!r}"
     print(what, file=sys.stderr, flush=True)
+    time.sleep(LAST_OUTPUT)
     comm.Abort(INTERRUPTED if stopped else FAILED)
     raise SystemExit
