@@ -23,6 +23,7 @@ NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 TUTORIAL = "docs/tutorial-first-case.md"
 RUN_HERE = ("python", "toml", "console", "bash", "json")
 RUN_ELSEWHERE = {
+    ("text", "docs/how-to/processes.md"): "tests/cli/test_cli_mpi.py; not on several hosts and not under SLURM",
     ("", "docs/how-to/fortran.md"): "tests/unit/test_foreign_memory.py",
     ("", "docs/how-to/library.md"): "commands of compilers, as in tests/unit/test_c_library.py",
     ("c", "docs/how-to/library.md"): "tests/unit/test_c_library.py",
