@@ -59,12 +59,16 @@ def distributed(build: Callable[[Group], Model], device: str = "auto") -> Model:
     comm = communicator()
     if comm is None:
         return build(device)  # type: ignore[arg-type]
-    leader = Leader(comm)
+
+    def build_here() -> Model:
+        return build(connected(device_of_process(comm, device), comm))
+
     if comm.rank > 0:
-        repeat_calls(comm, lambda: build(connected(device_of_process(comm, device), comm)))
+        repeat_calls(comm, build_here)
         sys.exit(0)
+    leader = Leader(comm)
     atexit.register(leader.finish)
-    return leader.build(lambda: build(connected(device_of_process(comm, device), comm)))
+    return leader.build(build_here)
 
 
 class Leader:

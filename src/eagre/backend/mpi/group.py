@@ -33,7 +33,7 @@ class TransferToHost(Transfer):
 
 
 class Shared(Device):
-    """Operations that involve all processes; base class of `Own` and `Remote` devices.
+    """Operations that involve all processes; `connected` adds them to the types of local and of remote devices.
 
     Attributes
     ----------

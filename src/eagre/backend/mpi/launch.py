@@ -156,9 +156,9 @@ def device_of_process(comm: Any, device: str) -> Device:
 
 def _gpu_of(rank: int) -> int:
     """Return the GPU of a process of this host; schedulers that show each process its own GPU show one."""
-    from eagre.backend.mpi.nccl import gpu_count
+    from eagre.backend.cuda.driver import device_count
 
-    return rank % gpu_count()
+    return rank % device_count()
 
 
 def _check_distinct(comm: Any, device: Any) -> None:

@@ -49,11 +49,6 @@ def communicator_of(comm: Any) -> Nccl:
     return _communicators[key]
 
 
-def gpu_count() -> int:
-    """Return the number of GPUs that this process sees."""
-    return cupy.cuda.runtime.getDeviceCount()
-
-
 def identity_of(index: int) -> bytes:
     """Return the unique number of a GPU."""
     return bytes(cupy.cuda.runtime.getDeviceProperties(index)["uuid"])

@@ -12,23 +12,15 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import HostCall, Launch
-from eagre.backend.exchange import Message, Stage
+from eagre.backend.exchange import LocalTransport, Message, Stage
 from eagre.backend.mpi.messages import message_size, region_views
 
 QUICK_TESTS = 1000  # tests of requests before pauses
 LAUNCHER = os.getppid()  # process that started this one
 
 
-class MpiTransport:
-    """Transport between the devices of the processes of an `MpiGroup`."""
-
-    def __init__(self, group: Any) -> None:
-        self.group = group
-        self._published: dict[tuple[int, str], Any] = {}
-
-    def publish(self, rank: int, field: str, array: Any) -> None:
-        """See `Transport.publish`; arrays of remote devices are not used."""
-        self._published[rank, field] = array
+class MpiTransport(LocalTransport):
+    """Transport between the devices of the processes of an `MpiGroup`; arrays of remote devices are not used."""
 
     def exchange(self, messages: Iterable[Message]) -> Stage:
         """See `Transport.exchange`; this process sends and receives, also for itself."""
