@@ -20,8 +20,7 @@ from eagre.backend.select import select
 from eagre.backend.timing import copy_bandwidth, times_of
 from eagre.laboratory.bench import machine
 from eagre.laboratory.bench.benchmark import KEYS
-from eagre.solvers.tridiagonal.choice import best_method
-from eagre.solvers.tridiagonal.launches import launches
+from eagre.solvers.tridiagonal.launches import best_method, launches
 from eagre.solvers.tridiagonal.reduction import reduce_arrays
 from eagre.solvers.tridiagonal.reduction_cuda import PARALLEL_FROM, fits
 

@@ -15,7 +15,7 @@ import numpy as np
 from eagre.backend.device import Launch
 from eagre.backend.select import select
 from eagre.backend.timing import copy_bandwidth, times_of
-from eagre.laboratory.cases.bleichrodt2011 import VARIANTS, double_gyre
+from eagre.laboratory.cases.gyres import VARIANTS, double_gyre
 
 REPEATS = 20
 POINTS = (257, 513, 1025, 2049, 4097)

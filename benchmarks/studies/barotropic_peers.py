@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.arrays import array_module
-from eagre.laboratory.cases.bleichrodt2011 import double_gyre
+from eagre.laboratory.cases.gyres import double_gyre
 
 ALPHA = BETA = 1.36e5
 REYNOLDS, DT = 20.83, 1e-7

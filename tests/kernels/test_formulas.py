@@ -12,7 +12,7 @@ from eagre.kernels.bits import from_bits, magnitude_bits, to_bits
 from eagre.kernels.central_upwind import central_upwind, desingularised_inverse
 from eagre.kernels.limiters import half_slope, limited, scaled_difference
 from eagre.kernels.roots import power_four_thirds
-from eagre.models.shallow_water.kernels import hydrostatic_faces, kurganov_petrova_faces
+from eagre.models.shallow_water.kernels import Slopes, hydrostatic_faces, kurganov_petrova_faces
 
 pytestmark = pytest.mark.nojit
 G = 9.81
@@ -109,9 +109,7 @@ def test_faces_keep_the_mean_and_are_never_negative(faces, datum, rng):
     p = parameters()
     for _, h, eta, o_low, o_high in cells_of(rng, datum):
         d = rng.uniform(-1, 1, (3, 2))
-        _, h_low, _, _, _, h_high, _, _, _ = faces(
-            eta, d[0, 0], d[0, 1], 0.1, d[1, 0], d[1, 1], 0.2, d[2, 0], d[2, 1], h, o_low, o_high, p
-        )
+        _, h_low, _, _, _, h_high, _, _, _ = faces(Slopes(eta, *d[0], 0.1, *d[1], 0.2, *d[2]), h, o_low, o_high, p)
         assert h_low >= -1e-15
         assert h_high >= -1e-15
         assert h_low + h_high == pytest.approx(2 * h, abs=1e-14)
@@ -123,7 +121,7 @@ def test_rise_is_that_of_the_surface(faces, rng):
     for _, h, eta, o_low, o_high in cells_of(rng, 0.0):
         d = rng.uniform(-1, 1, 2)
         y_low, h_low, _, _, y_high, h_high, _, _, rise = faces(
-            eta, d[0], d[1], 0.1, 0.0, 0.0, 0.2, 0.0, 0.0, h, o_low, o_high, p
+            Slopes(eta, d[0], d[1], 0.1, 0.0, 0.0, 0.2, 0.0, 0.0), h, o_low, o_high, p
         )
         if max(h_low, h_high) > 0.0:
             assert rise == pytest.approx((y_high + o_high) - (y_low + o_low), abs=1e-14)
@@ -132,7 +130,7 @@ def test_rise_is_that_of_the_surface(faces, rng):
 def test_level_water_stays_level_at_every_face(rng):
     p = parameters()
     for _, h, eta, o_low, o_high in cells_of(rng, 0.0):
-        y_low, _, _, _, y_high, _, _, _, rise = hydrostatic_faces(eta, 0, 0, 0, 0, 0, 0, 0, 0, h, o_low, o_high, p)
+        y_low, _, _, _, y_high, _, _, _, rise = hydrostatic_faces(Slopes(eta, *[0] * 8), h, o_low, o_high, p)
         assert rise == 0.0 and (y_low, y_high) == (eta - o_low, eta - o_high)
 
 

@@ -12,11 +12,12 @@ import eagre
 from eagre.backend.compilation.program import load, source_of
 from eagre.backend.device import PlainDevice
 from eagre.boundaries import Absorbing, Discharge, Inflow, NormalDepth, Outflow, Stage
+from eagre.boundaries.base import GhostCell
 from eagre.boundaries.conditions.discharge import balanced_velocity, discharge_ghost, slope_behind
 from eagre.boundaries.conditions.stage import stage_ghost
-from eagre.boundaries.ghosts import boundary_pass_cuda
+from eagre.boundaries.ghosts import Segments, boundary_pass_cuda
 from eagre.kernels.central_upwind import central_upwind
-from eagre.models.shallow_water.kernels import Parameters, hydrostatic_faces
+from eagre.models.shallow_water.kernels import Parameters, Slopes, hydrostatic_faces
 from eagre.stepping.clock import SeriesTable
 
 P = Parameters(0.65, 1.0 / 2.6, 1e-4, 1e-16, 1e-7, 9.81, 1.0, 1.0, 0.0, 0.0)
@@ -32,7 +33,9 @@ def doubles(**ghosts):
     f4, f8, i8 = types.float32, types.float64, types.int64
     numbers = types.NamedTuple([f4] * len(Parameters._fields), Parameters)
     series = types.NamedTuple([f8[::1], f8[::1], i8[::1], i8[::1], f8[::1], i8[::1]], SeriesTable)
-    arrays = (f4[:, :, ::1], f4[:, ::1], i8[:, ::1], f8[::1], f4[::1], numbers, f8[::1], types.int32[::1], series, i8)
+    segments = types.NamedTuple([i8[:, ::1], f8[::1], f4[::1]], Segments)
+    tail = types.Tuple([types.int32[::1], series])
+    arrays = (f4[:, :, ::1], f4[:, ::1], segments, numbers, f8[::1], tail, i8)
     module = load(source_of(boundary_pass_cuda, "cuda", "single", ghosts), "boundary_pass_cuda")
     text = ptx(module.boundary_pass_cuda, (*arrays, types.uint32[::1]))
     return len(re.findall(r"\b(?:add|sub|mul|div|fma|sqrt|rcp|max|min)[\w.]*\.f64", text))
@@ -50,7 +53,7 @@ def flux_of(w_2, w_1, u_2, u_1, q, slope):
     beds = [slope * k for k in (1.5, 0.5, -0.5, -1.5)]  # of ghosts 2 and 1 and of cells 1 and 2; the face is at 0
     near = (w_1, u_1 * (w_1 - beds[2]), 0.0)
     second = (w_2, u_2 * (w_2 - beds[3]), beds[3])
-    ghosts = [discharge_ghost(near, second, near, beds[2], beds[2 - k], float(k), q, 0.0, P) for k in (1, 2)]
+    ghosts = [discharge_ghost(GhostCell(near, second, near, beds[2], beds[2 - k], float(k)), q, 0.0, P) for k in (1, 2)]
     surface = [ghosts[1][0], ghosts[0][0], w_1, w_2]
     velocity = [ghosts[1][1] / (ghosts[1][0] - beds[0]), ghosts[0][1] / (ghosts[0][0] - beds[1]), u_1, u_2]
     faces = []
@@ -59,7 +62,7 @@ def flux_of(w_2, w_1, u_2, u_1, q, slope):
         u_l, u_h = (P.theta * (velocity[k + m] - velocity[k + m - 1]) for m in (0, 1))
         h = surface[k] - beds[k]
         rise = 0.5 * slope
-        faces.append(hydrostatic_faces(h, w_l, w_h, velocity[k], u_l, u_h, 0.0, 0.0, 0.0, h, rise, -rise, P))
+        faces.append(hydrostatic_faces(Slopes(h, w_l, w_h, velocity[k], u_l, u_h, 0.0, 0.0, 0.0), h, rise, -rise, P))
     return central_upwind(*faces[0][4:8], *faces[1][:4], P.g)[0]
 
 
@@ -88,10 +91,14 @@ def test_stage_does_not_reach_into_fast_outflow_and_lets_in_at_most_critical_flo
     c = float(np.sqrt(P.g * 1.0))
     for level in (-3.0, 0.2, 5.0):
         fast = (1.0, -1.6 * c, 0.5)
-        assert stage_ghost(fast, fast, fast, 0.0, 0.0, 1.0, level, 0.0, P) == pytest.approx(fast, rel=1e-12)
-    w, n, t = stage_ghost((1.0, 3.0 * c, 0.5), (1.0, 3.0 * c, 0.0), (1.0, 0.0, 0.0), 0.0, 0.0, 1.0, 1.0, 0.0, P)
+        assert stage_ghost(GhostCell(fast, fast, fast, 0.0, 0.0, 1.0), level, 0.0, P) == pytest.approx(fast, rel=1e-12)
+    w, n, t = stage_ghost(
+        GhostCell((1.0, 3.0 * c, 0.5), (1.0, 3.0 * c, 0.0), (1.0, 0.0, 0.0), 0.0, 0.0, 1.0), 1.0, 0.0, P
+    )
     assert (w, n, t) == pytest.approx((1.0, c, 0.5), rel=1e-12)
-    w, n, _ = stage_ghost((1.0, -0.5 * c, 0.0), (1.0, -0.5 * c, 0.0), (1.0, 0.0, 0.0), 0.0, 0.0, 1.0, 1.2, 0.0, P)
+    w, n, _ = stage_ghost(
+        GhostCell((1.0, -0.5 * c, 0.0), (1.0, -0.5 * c, 0.0), (1.0, 0.0, 0.0), 0.0, 0.0, 1.0), 1.2, 0.0, P
+    )
     assert (w, n) == pytest.approx((1.4, -0.5 * c * 1.4), rel=1e-12)
 
 

@@ -11,7 +11,7 @@ from scipy.linalg import solve_banded
 from eagre.backend.select import select
 from eagre.errors import InputError
 from eagre.solvers.tridiagonal import methods, reduction_cuda, solve
-from eagre.solvers.tridiagonal.choice import best_method
+from eagre.solvers.tridiagonal.launches import best_method
 from kernels.recording import RecordingDevice
 
 driver = importlib.import_module("eagre.solvers.tridiagonal.launches")
@@ -225,6 +225,6 @@ def test_simulated_pieces_tell_their_coupling(simulated, kind, n, axis, length):
     flat = [device.array(np.ascontiguousarray(np.broadcast_to(one[0, :, None], shape))) for one in (a, b, c, d)]
     quick = driver.launches(device, "double", flat, device.zeros(shape, np.float64), "partition")[:2]
     device.run(quick)
-    guard = device.host(quick[0].arguments[8]).view(np.float64)[0]
+    guard = device.host(quick[0].arguments[2].guard).view(np.float64)[0]
     assert guard == pytest.approx(coupling(a[0], b[0], c[0], length), rel=1e-10)
     assert guard > 1e-11

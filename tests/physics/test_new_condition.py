@@ -21,15 +21,16 @@ DEPTH, SPEED = 2.0, 0.01  # m, m/s: slow enough for the surface to stay level
 
 
 @cell
-def seeping_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
+def seeping_ghost(cell_data, value, level, p):
     """Water leaves with the velocity `value`."""
-    return near[0], -value * (near[0] - bed_1), real(0.0)
+    surface = cell_data.near[0]
+    return surface, -value * (surface - cell_data.bed_1), real(0.0)
 
 
 @cell
-def seeping_end(value, inward, z, d, p_here, carried, r, factor, p):
+def seeping_end(value, end, p):
     """P = -value h."""
-    return real(1.0), real(0.0), -inward * value * (z - d)
+    return real(1.0), real(0.0), -end.inward * value * (end.z - end.d)
 
 
 @dataclass(frozen=True)

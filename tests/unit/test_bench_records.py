@@ -20,7 +20,7 @@ from eagre.laboratory.bench.benchmark import KEYS, merged, subject_of
 from eagre.laboratory.bench.shallow_water import WetBasin, basin, initial
 from eagre.laboratory.bench.shallow_water_adi import Pool
 from eagre.laboratory.bench.subject import paper_ms
-from eagre.laboratory.cases.bleichrodt2011 import double_gyre
+from eagre.laboratory.cases.gyres import double_gyre
 from eagre.laboratory.cases.mike21 import pool
 from memory import resident_words
 

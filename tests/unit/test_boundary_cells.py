@@ -12,6 +12,7 @@ import pytest
 import oracle.boundaries as plain
 from eagre.backend.device import PlainDevice
 from eagre.boundaries import Absorbing, Discharge, Inflow, NormalDepth, Outflow, Stage
+from eagre.boundaries.base import GhostCell, LineEnd
 from eagre.errors import InputError
 from eagre.models.shallow_water.kernels import Parameters
 from eagre.time_varying.series import Series
@@ -27,7 +28,7 @@ def ghosts_of(kind, away, **switches):
     def one(bed, first, second, mirrored, value=0.0, level=0.0):
         near, copied = ((water.surface, water.across, water.along) for water in (first, mirrored))
         inner = (second.surface, second.across, second.bed)
-        return ghost(near, inner, copied, first.bed, bed, float(away), value, level, P)
+        return ghost(GhostCell(near, inner, copied, first.bed, bed, float(away)), value, level, P)
 
     return one
 
@@ -121,7 +122,7 @@ def test_row_of_a_face_of_the_implicit_model(kind, drying, convection, friction,
             w=dt / (4 * dx), g=9.81, push=dt * 9.81 / (2 * dx), over_g=1 / 9.81, dry=1e-3, cell_speed=dx / dt
         )
         carried = tuple(dt / dx * one for one in end.passed) if convection else (0.0, 0.0)
-        got = row(value, into, end.surface, bed, flux, carried, end.known, dt * end.drag, p)
+        got = row(value, LineEnd(into, end.surface, bed, flux, carried, end.known, dt * end.drag), p)
         expected = plain.row_of(lambda a, b: formula(value, end, a, b))  # noqa: B023
         assert got == pytest.approx(expected, rel=1e-9, abs=1e-9), (end, value)
 

@@ -238,9 +238,9 @@ def test_a_colour_leaves_no_residual_of_its_own():
     s, grid = np.array([3.0]), kernels.Points(16.0, 25.0, 1, 1, 1, 1)
     for colour in (0, 1):
         for j, i in np.ndindex(4, 3):
-            kernels.relax(0, j, i, u, f, s, q, grid, colour)
+            kernels.relax(0, j, i, u, f, kernels.Screening(s, q), grid, colour)
     for j, i in np.ndindex(4, 6):
-        kernels.residual(0, j, i, u, f, out, s, q, grid)
+        kernels.residual(0, j, i, u, f, out, kernels.Screening(s, q), grid)
     odd = np.add.outer(np.arange(4), np.arange(6)) % 2 == 1
     assert np.abs(out[0][odd]).max() < 1e-12 < 1e-3 < np.abs(out[0][~odd]).max()
 

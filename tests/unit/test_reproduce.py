@@ -152,7 +152,7 @@ def test_a_changed_formula_fails(monkeypatch):
 
 
 def mutated(plane, threads):
-    from eagre.tuning.transactions import tiles
+    from eagre.tuning.block_size import tiles
 
     return [replace(tile, each=tile.each + 1) for tile in tiles(plane, threads)]
 

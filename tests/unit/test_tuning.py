@@ -21,10 +21,9 @@ from eagre.tuning import (
     tiles,
 )
 from eagre.tuning import bandwidth as bandwidth_module
-from eagre.tuning.block_size import full_sizes, tile_bytes
+from eagre.tuning.block_size import elements, full_sizes, kept_in_l2, moved, sectors, tile, tile_bytes, transactions
 from eagre.tuning.roofline import operations_of
 from eagre.tuning.scenarios import cells_per_second, cost, grouped, words
-from eagre.tuning.transactions import elements, kept_in_l2, moved, sectors, tile, transactions
 
 PLANE = (392, 256)
 TABLE_3 = [

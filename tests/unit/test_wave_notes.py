@@ -10,7 +10,7 @@ import pytest
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.models.potential_waves.boundaries.wave_notes import points_per_length, wave_notes
+from eagre.models.potential_waves.boundaries.wave_checks import points_per_length, wave_notes
 from eagre.models.potential_waves.config import PotentialWavesCase
 from eagre.waves import AiryWave, FocusedGroup, Jonswap, LinearWaves, MeasuredWaves, PiersonMoskowitz, Sea
 

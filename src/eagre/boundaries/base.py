@@ -37,6 +37,29 @@ class InitialWater(NamedTuple):
         return float(np.median(self.surface[wet])) if wet.any() else None
 
 
+class GhostCell(NamedTuple):
+    """Ghost cell of the explicit model with the interior cells that determine it."""
+
+    near: Any  # (w, n, t) of the cell next to the boundary
+    second: Any  # (w, n, bed) of the second interior cell
+    copied: Any  # (w, n, t) of the interior cell as far inside as the ghost is outside
+    bed_1: Any  # bed of `near`
+    bed_k: Any  # bed of the ghost
+    m: Any  # distance of the ghost from `near`, 1 or 2 cells
+
+
+class LineEnd(NamedTuple):
+    """Boundary face of the ADI model at an end of a line, with its cell."""
+
+    inward: Any  # 1 at the low end of the line, -1 at the high end
+    z: Any  # surface and bed of the cell
+    d: Any
+    p_here: Any  # old flux
+    carried: Any  # factors of P and P_inner in the momentum that the cell advects along the line, times dt / dx
+    r: Any  # `known_surface` of the cell
+    factor: Any  # friction factor
+
+
 class Key(NamedTuple):
     """Description of an argument of a condition for case files, as metadata of its type.
 
@@ -65,15 +88,11 @@ class Condition:
     """Base class of the conditions on a side or segment: frozen dataclasses of the user's arguments (`Key`).
 
     For the explicit model a subclass defines a kernel function
-    ``ghost(near, second, copied, bed_1, bed_k, m, value, level, p)`` that returns the state (w, n, t) of a ghost cell:
+    ``ghost(cell_data, value, level, p)`` that returns the state (w, n, t) of a ghost cell:
     surface elevation, m, and the unit discharges normal and tangential to the boundary, m2 s-1, n positive *into* the
     domain. Its arguments are:
 
-    - near : (w, n, t) of the cell next to the boundary;
-    - second : (w, n, bed) of the second interior cell;
-    - copied : (w, n, t) of the interior cell as far inside as the ghost is outside;
-    - bed_1, bed_k : bed of `near` and of the ghost;
-    - m : distance of the ghost from `near`, 1 or 2 cells;
+    - cell_data : `GhostCell`;
     - value, level : time-dependent and constant number of the condition at the time of the state;
     - p : parameters of the model.
 
@@ -82,16 +101,11 @@ class Condition:
     extrapolated linearly.
 
     For the ADI model a subclass defines a kernel function
-    ``line_end(value, inward, z, d, p_here, carried, r, factor, p)`` that returns (B, E, D) of the boundary face in
+    ``line_end(value, end, p)`` that returns (B, E, D) of the boundary face in
     B P + E P_inner = D, where P is the new flux and P_inner the new flux of the next interior face. Its arguments are:
 
     - value : number of `line_series`;
-    - inward : 1 at the low end of the line, -1 at the high end;
-    - z, d : surface and bed of the boundary cell;
-    - p_here : old flux;
-    - carried : factors of P and P_inner in the momentum that the cell advects along the line, times dt / dx;
-    - r : `known_surface` of the cell;
-    - factor : friction factor;
+    - end : `LineEnd`;
     - p : parameters of the sweep.
 
     A wall requires no `line_end`. The ADI model rejects all other conditions without `line_end`.

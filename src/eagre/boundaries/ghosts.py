@@ -8,7 +8,7 @@ separate launches, so that the ghost kernel is not compiled for every tail.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from eagre.backend.compilation.cells import (
     serial_entry,
     switch,
 )
+from eagre.boundaries.base import GhostCell
 from eagre.boundaries.conditions.wall import mirror
 from eagre.boundaries.sides import FaceRange
 from eagre.errors import InputError
@@ -51,20 +52,28 @@ GHOST_4 = switch("GHOST_4", mirror)
 GHOST_5 = switch("GHOST_5", mirror)
 
 
+class Segments(NamedTuple):
+    """Segments of the sides: their table, and the time-dependent and the constant number of each condition."""
+
+    table: Any
+    forcing: Any
+    levels: Any
+
+
 @cell
-def ghost_of_kind(kind, near, second, copied, bed_1, bed_k, m, value, level, p):
+def ghost_of_kind(kind, cell_data, value, level, p):
     """Return the ghost state of the condition with the number `kind` in this model."""
     if kind == 1:
-        return GHOST_1(near, second, copied, bed_1, bed_k, m, value, level, p)
+        return GHOST_1(cell_data, value, level, p)
     if kind == 2:
-        return GHOST_2(near, second, copied, bed_1, bed_k, m, value, level, p)
+        return GHOST_2(cell_data, value, level, p)
     if kind == 3:
-        return GHOST_3(near, second, copied, bed_1, bed_k, m, value, level, p)
+        return GHOST_3(cell_data, value, level, p)
     if kind == 4:
-        return GHOST_4(near, second, copied, bed_1, bed_k, m, value, level, p)
+        return GHOST_4(cell_data, value, level, p)
     if kind == 5:
-        return GHOST_5(near, second, copied, bed_1, bed_k, m, value, level, p)
-    return GHOST_0(near, second, copied, bed_1, bed_k, m, value, level, p)
+        return GHOST_5(cell_data, value, level, p)
+    return GHOST_0(cell_data, value, level, p)
 
 
 @cell
@@ -74,8 +83,9 @@ def corner_mean(bed, j, i):
 
 
 @cell
-def ghost_cell(q, bed, table, forcing, levels, p, s, m, k):
+def ghost_cell(q, bed, segments, p, s, m, k):
     """Fill the ghost cell of layer k at cell m of segment s."""
+    table, forcing, levels = segments
     along_j = m * table[s, ALONG_J]
     along_i = m * table[s, ALONG_I]
     j = table[s, GHOST_J] + along_j + k * table[s, OUT_J]
@@ -93,10 +103,11 @@ def ghost_cell(q, bed, table, forcing, levels, p, s, m, k):
     level = base(bed_k)  # reference of all elevations, so that the result is eta of the ghost
     eta, n, t = ghost_of_kind(
         table[s, KIND],
+        GhostCell(
         (q[0, fj, fi] + (base(bed_1) - level), sign * q[across, fj, fi], q[along, fj, fi]),
         (q[0, sj, si] + (base(bed_2) - level), sign * q[across, sj, si], bed_2 - level),
         (q[0, cj, ci] + (base(corner_mean(bed, cj, ci)) - level), sign * q[across, cj, ci], q[along, cj, ci]),
-        bed_1 - level, bed_k - level, real(k + 1),
+        bed_1 - level, bed_k - level, real(k + 1)),
         real(forcing[s]) - real(table[s, ELEVATIONS] & 1) * level,
         levels[s] - real(table[s, ELEVATIONS] >> 1) * level, p,
     )  # fmt: skip
@@ -128,13 +139,13 @@ def tail(forcing, clock, rates, series, parity):
 
 
 @serial_entry
-def ghosts_cpu(q, bed, table, forcing, levels, p, clock, parity):
+def ghosts_cpu(q, bed, segments, p, clock, parity):
     """Fill all ghost cells."""
-    segments = table.shape[0] if fills(clock, parity) else 0
-    for s in range(segments):
+    count = segments.table.shape[0] if fills(clock, parity) else 0
+    for s in range(count):
         for k in range(LAYERS):
-            for m in range(table[s, LENGTH]):
-                ghost_cell(q, bed, table, forcing, levels, p, s, m, k)
+            for m in range(segments.table[s, LENGTH]):
+                ghost_cell(q, bed, segments, p, s, m, k)
 
 
 @serial_entry
@@ -144,7 +155,7 @@ def tail_cpu(forcing, clock, rates, series, parity):
 
 
 @entry
-def boundary_pass_cuda(q, bed, table, forcing, levels, p, clock, rates, series, parity, arrived):
+def boundary_pass_cuda(q, bed, segments, p, clock, rates_and_series, parity, arrived):
     """Fill all ghost cells, then run the tail; grid (blocks along a side, segments).
 
     The tail replaces the forcing that the ghosts read. With time series the last block to finish runs the tail. Without
@@ -152,11 +163,11 @@ def boundary_pass_cuda(q, bed, table, forcing, levels, p, clock, rates, series, 
     """
     launch_dependents()
     grid_dependency_wait()
-    s = cuda.blockIdx.y
+    s, (rates, series) = cuda.blockIdx.y, rates_and_series
     thread = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     m = thread // LAYERS
-    if m < table[s, LENGTH] and fills(clock, parity):
-        ghost_cell(q, bed, table, forcing, levels, p, s, m, thread - m * LAYERS)
+    if m < segments.table[s, LENGTH] and fills(clock, parity):
+        ghost_cell(q, bed, segments, p, s, m, thread - m * LAYERS)
     if SERIES:
         cuda.syncthreads()
         if cuda.threadIdx.x == 0:
@@ -164,9 +175,9 @@ def boundary_pass_cuda(q, bed, table, forcing, levels, p, clock, rates, series, 
             cuda.threadfence()
             if cuda.atomic.inc(arrived, 0, np.uint32(blocks - 1)) == blocks - 1:
                 cuda.threadfence()
-                tail(forcing, clock, rates, series, parity)
+                tail(segments.forcing, clock, rates, series, parity)
     elif thread == cuda.gridDim.x * cuda.blockDim.x - 1 and s == 0:
-        tail(forcing, clock, rates, series, parity)
+        tail(segments.forcing, clock, rates, series, parity)
 
 
 def segment_table(segments: Sequence[FaceRange], grid: Grid) -> tuple[np.ndarray, dict[str, Any]]:

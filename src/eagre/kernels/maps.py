@@ -4,7 +4,7 @@ A state can be accumulated repeatedly: nothing changes after the first time. Rej
 no special treatment. A run accumulates the initial state of each step, and the last state on request.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -136,13 +136,25 @@ def count_wet(maps, j, i, h, time):
         maps.above[j, i] = np.uint8(bits)
 
 
-@cell
-def with_state(maps, j, i, eta, h, u, v, hu, hv, maxima, moment):
-    """Return the maxima of a cell after one more state; arrivals and durations are stored here, maxima by `keep`.
+class MapState(NamedTuple):
+    """State of a cell for the maps."""
 
-    eta, h : stored surface, and depth, m; u, v : m s-1; hu, hv : m2 s-1; own : maxima so far.
+    eta: Any  # stored surface, m
+    h: Any  # depth, m
+    u: Any  # m s-1
+    v: Any
+    hu: Any  # m2 s-1
+    hv: Any
+
+
+@cell
+def with_state(maps, j, i, state, maxima, moment):
+    """Return the maxima of a cell after one more `MapState`; arrivals and durations are stored here, maxima by `keep`.
+
+    maxima : so far
     """
     highest, when, fastest, strongest, rating = maxima
+    eta, h, u, v, hu, hv = state
     if DURATIONS > 0:
         count_wet(maps, j, i, h, moment.time)
     if h > moment.wet:
@@ -180,6 +192,6 @@ def keep(maps, j, i, previous, updated):
 
 
 @cell
-def take_up(maps, j, i, eta, h, u, v, hu, hv, maxima, moment):
-    """Accumulate the state of interior cell (j, i), see `with_state`; own : result of `held`."""
-    keep(maps, j, i, maxima, with_state(maps, j, i, eta, h, u, v, hu, hv, maxima, moment))
+def take_up(maps, j, i, state, maxima, moment):
+    """Accumulate the `MapState` of interior cell (j, i), see `with_state`; maxima : result of `held`."""
+    keep(maps, j, i, maxima, with_state(maps, j, i, state, maxima, moment))

@@ -1,6 +1,5 @@
 """Wave theories for constant depth (standalone): regular waves, seas, measured records, statistics, forces."""
 
-from eagre.waves.angles import from_nautical, to_nautical
 from eagre.waves.dispersion import angular_frequency, group_velocity, wave_number
 from eagre.waves.forces import CylinderForce, morison_force
 from eagre.waves.linear import AiryWave, LinearWaves
@@ -20,6 +19,8 @@ from eagre.waves.seas.spreading import (
     NormalSpreading,
     Spreading,
     WrappedNormalSpreading,
+    from_nautical,
+    to_nautical,
 )
 from eagre.waves.statistics import SeaState, ZeroCrossingWaves, power_spectrum, sea_state, zero_crossings
 

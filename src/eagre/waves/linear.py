@@ -11,8 +11,7 @@ from eagre.arguments import array_copy
 from eagre.constants import GRAVITY, WATER_DENSITY
 from eagre.errors import InputError
 from eagre.waves.checked import exactly_one, number, positive
-from eagre.waves.currents import small_wave_number
-from eagre.waves.dispersion import wave_number
+from eagre.waves.dispersion import small_wave_number, wave_number
 from eagre.waves.nonlinear.breaking import highest_wave, too_high
 from eagre.waves.nonlinear.steady import Array, Field, Profile, RegularWave
 

@@ -28,13 +28,14 @@ def invariants(w, n, bed, level, p):
 
 
 @cell
-def absorbing_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
+def absorbing_ghost(cell_data, value, level, p):
     """Ghost state from the prescribed incoming invariant and the outgoing invariant of the interior.
 
     u + 2 c is the invariant of the incoming wave of elevation `value` above still water at `level`, u = 2 (c - c_0). It
     is prescribed at the face, as the mean of the ghost and the interior cell. u - 2 c is extrapolated with its interior
     slope. For water at rest the ghost is at rest exactly.
     """
+    near, second, _, bed_1, bed_k, m = cell_data
     zero = real(0.0)
     w_1, n_1, t_1 = near
     w_2, n_2, bed_2 = second
@@ -55,12 +56,13 @@ def absorbing_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
 
 
 @cell
-def absorbing_end(value, inward, z, d, p_here, carried, r, factor, p):
+def absorbing_end(value, end, p):
     """Radiation condition theta P + (1 - theta) p = c (value - Z), theta = min(1, 1/2 + dx / (2 c dt)).
 
     value : still-water level plus twice the elevation of the incoming wave, m, limited below by the bed (equation 9 of
     the ADI model).
     """
+    inward, z, d, p_here, _, r, _ = end
     zero, one = real(0.0), real(1.0)
     h = depth(z, d)
     if h > minimum_depth(p):

@@ -93,7 +93,7 @@ def surfaces(w_1, w_2, h_1, bed_face, slope, rise, m, p):
 
 
 @cell
-def discharge_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
+def discharge_ghost(cell_data, value, level, p):
     """Ghost state for the unit discharge `value` through the face, with the depth from the interior.
 
     The surface is extrapolated with the slope of the two interior cells, so that uniform flow enters unchanged and both
@@ -104,6 +104,7 @@ def discharge_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
     bed. Outflow is limited to 4 times the wave speed: a faster ghost hardly increases the outflow and shortens the time
     step. If the kernel reconstructs discharges, u below is the velocity for the depth at the face.
     """
+    near, second, _, bed_1, bed_k, m = cell_data
     zero = real(0.0)
     w_1, n_1, _ = near
     w_2, n_2, bed_2 = second
@@ -134,13 +135,14 @@ def discharge_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
 
 
 @cell
-def prescribed_flux(value, inward, z, d, p_here, carried, r, fraction, p):
+def prescribed_flux(value, end, fraction, p):
     """Boundary equation of a prescribed flux P (equation 8 of the ADI model), with limits for land and for outflow.
 
     A step takes 2 w (p + P) of depth from the cell, w = dt / (4 dx), half of it in each sweep. With drying, P takes at
     most this `fraction` of the depth that p leaves, so that the cell keeps the volume that the next step takes with P
     as its old flux. The outflow velocity is limited by `fastest_out`.
     """
+    inward, z, d, p_here, carried, r, _ = end
     zero = real(0.0)
     if DRYING:
         left = larger(depth(r, d) + p.w * smaller(inward * p_here, zero), zero)
@@ -151,18 +153,18 @@ def prescribed_flux(value, inward, z, d, p_here, carried, r, fraction, p):
 
 
 @cell
-def discharge_end(value, inward, z, d, p_here, carried, r, factor, p):
+def discharge_end(value, end, p):
     """See `prescribed_flux`; the outflow takes at most a third of the depth."""
-    return prescribed_flux(value, inward, z, d, p_here, carried, r, real(1.0 / 3.0), p)
+    return prescribed_flux(value, end, real(1.0 / 3.0), p)
 
 
 @cell
-def discharge_end_in_corner(value, inward, z, d, p_here, carried, r, factor, p):
+def discharge_end_in_corner(value, end, p):
     """See `prescribed_flux`; the outflow takes at most a sixth of the depth.
 
     A second boundary can drain the same cell.
     """
-    return prescribed_flux(value, inward, z, d, p_here, carried, r, real(1.0 / 6.0), p)
+    return prescribed_flux(value, end, real(1.0 / 6.0), p)
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,9 @@ def around_face(face, inside, bound, m, p):
 
 
 @cell
-def inflow_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
+def inflow_ghost(cell_data, value, level, p):
     """Set the unit discharge `value` and the depth `level` at the face, independent of the interior."""
+    near, _, _, bed_1, bed_k, m = cell_data
     w_1, n_1, _ = near
     h_1 = max(w_1 - bed_1, real(0.0))
     bed_face = bed_1 + real(0.5) * (bed_k - bed_1) / m

@@ -13,12 +13,13 @@ from eagre.time_varying.series import Series
 
 
 @cell
-def normal_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
+def normal_ghost(cell_data, value, level, p):
     """Ghost state at normal depth: the outgoing invariant u + 2 c, u outwards, equals the invariant of uniform flow.
 
     value : sqrt(S) / n, so that u = value h^(2/3). One Newton step gives c, starting from the interior depth.
     Supercritical outflow is extrapolated.
     """
+    near, _, _, bed_1, bed_k, _ = cell_data
     zero = real(0.0)
     w_1, n_1, t_1 = near
     h_1 = max(w_1 - bed_1, zero)
@@ -35,11 +36,12 @@ def normal_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
 
 
 @cell
-def normal_end(value, inward, z, d, p_here, carried, r, factor, p):
+def normal_end(value, end, p):
     """Boundary equation P outwards = q + q' (Z - z), q = value h^(5/3), q' = 5/3 q / h, value = sqrt(S) / n.
 
     The outflow velocity is limited by `fastest_out`.
     """
+    inward, z, d, p_here, carried, r, _ = end
     zero, one = real(0.0), real(1.0)
     h = depth(z, d)
     if h > minimum_depth(p):

@@ -12,11 +12,12 @@ MIN_FROUDE = 0.05  # Froude number below which the water counts as still
 
 
 @cell
-def extrapolate(near, second, copied, bed_1, bed_k, m, value, level, p):
+def extrapolate(cell_data, value, level, p):
     """Extrapolate depth and discharges; the ghost surface is not above the surface of the boundary cell.
 
     Inflow is blocked.
     """
+    near, _, _, bed_1, bed_k, _ = cell_data
     w, n, t = near
     h = max(min(w - bed_1, w - bed_k), real(0.0))
     return bed_k + h, min(n, real(0.0)), t

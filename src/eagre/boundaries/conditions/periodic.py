@@ -7,9 +7,9 @@ from eagre.boundaries.base import Condition
 
 
 @cell
-def wrap(near, second, copied, bed_1, bed_k, m, value, level, p):
+def wrap(cell_data, value, level, p):
     """Copy a cell of the opposite side into the ghost cell; the boundary pass supplies the cell as `copied`."""
-    w, n, t = copied
+    w, n, t = cell_data.copied
     return w, n, t
 
 

@@ -27,13 +27,14 @@ SUDDEN_PART = 0.5  # initial step of the level, as a fraction of the depth, that
 
 
 @cell
-def stage_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
+def stage_ghost(cell_data, value, level, p):
     """Ghost state with surface elevation `value` at the face; the velocity is extrapolated with its interior slope.
 
     The surface at the face is the mean of ghost and interior. Inflow is at most critical. Supercritical outflow is
     extrapolated. The ghost surface differs from `value` by at most a quarter of the ghost depth, so that a dry interior
     fills.
     """
+    near, second, copied, bed_1, bed_k, m = cell_data
     zero = real(0.0)
     w_1, n_1, t_1 = near
     w_k, _, _ = copied
@@ -75,7 +76,7 @@ def friction_loss(p_here, h, factor, p):
 
 
 @cell
-def stage_end(value, inward, z, d, p_here, carried, r, factor, p):
+def stage_end(value, end, p):
     """Boundary equation of a prescribed level: momentum over half a cell; closed if both sides are dry.
 
     P_t + (F_inside - F) / (dx / 2) = -g H (Z - level) / (dx / 2) with x inwards, H the mean depth of both sides, F = P
@@ -84,6 +85,7 @@ def stage_end(value, inward, z, d, p_here, carried, r, factor, p):
     depth. Its momentum is limited to the momentum that the interior cell passes on; otherwise an expanding jet inside
     the domain would accelerate itself.
     """
+    inward, z, d, p_here, carried, r, factor = end
     zero, one, two = real(0.0), real(1.0), real(2.0)
     min_h = minimum_depth(p)
     h = depth(z, d)

@@ -7,9 +7,9 @@ from eagre.boundaries.base import Condition
 
 
 @cell
-def mirror(near, second, copied, bed_1, bed_k, m, value, level, p):
+def mirror(cell_data, value, level, p):
     """Mirror interior cell k into ghost cell k; the normal discharge changes sign."""
-    w, n, t = copied
+    w, n, t = cell_data.copied
     return w, -n, t
 
 

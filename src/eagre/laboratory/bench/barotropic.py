@@ -12,7 +12,7 @@ from eagre.backend.device import Device
 from eagre.contract import Model
 from eagre.errors import EagreError
 from eagre.laboratory.bench.subject import Benchmark, paper_ms
-from eagre.laboratory.cases.bleichrodt2011 import VARIANTS, double_gyre
+from eagre.laboratory.cases.gyres import VARIANTS, double_gyre
 from eagre.laboratory.papers import paper
 
 TABLE = paper("bleichrodt2011")
@@ -39,7 +39,7 @@ class DoubleGyre(Benchmark):
     largest_difference: ClassVar[Mapping[str, float]] = {"single": 2e-5, "double": 1e-11}
 
     def model(self, size: int, device: Device, precision: str, variant: str) -> Model:
-        """Return the model; `variant` is a key of `eagre.laboratory.cases.bleichrodt2011.VARIANTS`."""
+        """Return the model; `variant` is a key of `eagre.laboratory.cases.gyres.VARIANTS`."""
         return double_gyre(size, device, precision, variant)
 
     def compared_shape(self, size: int) -> tuple[int, int] | None:

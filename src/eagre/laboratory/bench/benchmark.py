@@ -63,7 +63,7 @@ def measurements(
     ----------
     kind : str
         ``"shallow-water"``, a wet basin with friction between walls; ``"shallow-water-adi"``, the pool of
-        `eagre.laboratory.cases.mike21`; ``"barotropic"``, the double gyre of `eagre.laboratory.cases.bleichrodt2011`;
+        `eagre.laboratory.cases.mike21`; ``"barotropic"``, the double gyre of `eagre.laboratory.cases.gyres`;
         ``"potential-waves"``, the tanks of `eagre.laboratory.cases.wave_tanks`; ``"anelastic"``, the decaying
         turbulence of `eagre.laboratory.cases.atmosphere`.
     device : str or Device

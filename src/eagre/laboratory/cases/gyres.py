@@ -1,6 +1,12 @@
-"""Exact and discrete solutions of linear gyres and basin modes, on [0, pi] x [0, pi]."""
+"""Solutions of linear gyres and basin modes on [0, pi] x [0, pi], and the double gyre of Bleichrodt (2011).
+
+F. Bleichrodt, Accelerating finite differences for solving a barotropic ocean model on the GPU, MSc thesis, Utrecht
+University (2011).
+"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -53,3 +59,21 @@ def basin_mode(x: np.ndarray, y: np.ndarray, t: float, beta: float, m: int = 1, 
 def mode_frequency(beta: float, m: int = 1, n: int = 1) -> float:
     """Return the angular frequency of `basin_mode`."""
     return beta / (2.0 * np.hypot(m, n))
+
+
+if TYPE_CHECKING:
+    from eagre.backend.device import Device
+    from eagre.models.barotropic.model import BarotropicVorticity
+
+SCHEME: dict[str, Any] = {"jacobian": "advective", "scheme": "ab2"}
+"""Options of the source."""
+VARIANTS: dict[str, dict[str, Any]] = {"bleichrodt2011": SCHEME, "default": {}}
+
+
+def double_gyre(
+    points: int, device: str | Device, precision: str, variant: str = "default", **options: Any
+) -> BarotropicVorticity:
+    """The model at rest: `points` per side, Re = 20.83, dt = 1e-7, free slip; options : of `BarotropicVorticity`."""
+    from eagre.models.barotropic.model import BarotropicVorticity
+
+    return BarotropicVorticity.double_gyre(points, device=device, precision=precision, **VARIANTS[variant], **options)

@@ -10,15 +10,15 @@ import numpy as np
 
 from eagre.backend.select import select, select_devices
 from eagre.grid import Grid
-from eagre.laboratory.cases.bleichrodt2011 import SCHEME
 from eagre.laboratory.cases.gyres import (
+    SCHEME,
     basin_mode,
     mode_frequency,
     munk_profile,
     munk_profile_discrete,
     stommel_profile,
 )
-from eagre.laboratory.validation.comparison.norms import observed_orders, relative_norms
+from eagre.laboratory.validation.comparison.measures import observed_orders, relative_norms
 from eagre.laboratory.validation.comparison.pictures import draw_flow
 from eagre.laboratory.validation.comparison.setting import BOTH, Check, Run, Validation, each, once
 from eagre.solvers.poisson import reference, solve_poisson

@@ -13,8 +13,7 @@ from eagre.backend.select import select
 from eagre.grid import Grid
 from eagre.laboratory.cases import wave_tanks
 from eagre.laboratory.cases.ow3d_reference import BAR, CODE, WHALIN, read_table
-from eagre.laboratory.validation.comparison.gauges import surface_at
-from eagre.laboratory.validation.comparison.norms import observed_orders
+from eagre.laboratory.validation.comparison.measures import observed_orders, surface_at
 from eagre.laboratory.validation.comparison.pictures import draw_gauges, draw_harmonics
 from eagre.laboratory.validation.comparison.setting import Check, Run, Validation, each, once
 from eagre.models.potential_waves.boundaries.relaxation_zones import RelaxationZone

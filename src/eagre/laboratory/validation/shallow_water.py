@@ -9,9 +9,16 @@ import numpy as np
 
 from eagre.laboratory.cases import amundsen2014, basins, channels, dam_breaks, lakes, monai, waves
 from eagre.laboratory.cases.water import WaterCase
-from eagre.laboratory.validation.comparison.gauges import monai_data, surface_at
-from eagre.laboratory.validation.comparison.measures import convergence_study, run_case, water_of
-from eagre.laboratory.validation.comparison.norms import observed_orders, relative_norms, root_mean_square
+from eagre.laboratory.validation.comparison.measures import (
+    convergence_study,
+    monai_data,
+    observed_orders,
+    relative_norms,
+    root_mean_square,
+    run_case,
+    surface_at,
+    water_of,
+)
 from eagre.laboratory.validation.comparison.pictures import draw_convergence, draw_gauges, draw_profile
 from eagre.laboratory.validation.comparison.setting import BOTH, PRECISIONS, Check, Run, Validation, each, once
 

@@ -19,9 +19,14 @@ from eagre.grid import Grid
 from eagre.laboratory.cases import basins, dam_breaks, monai
 from eagre.laboratory.cases.mike21 import pool
 from eagre.laboratory.cases.water import WaterCase
-from eagre.laboratory.validation.comparison.gauges import monai_data, surface_at
-from eagre.laboratory.validation.comparison.measures import water_of
-from eagre.laboratory.validation.comparison.norms import observed_orders, relative_norms, root_mean_square
+from eagre.laboratory.validation.comparison.measures import (
+    monai_data,
+    observed_orders,
+    relative_norms,
+    root_mean_square,
+    surface_at,
+    water_of,
+)
 from eagre.laboratory.validation.comparison.pictures import draw_convergence, draw_gauges, draw_profile
 from eagre.laboratory.validation.comparison.setting import BOTH, PRECISIONS, Check, Run, Validation, each, once
 from eagre.terms.coriolis import Coriolis

@@ -1,6 +1,6 @@
 """Point functions of the barotropic vorticity equation, its boundaries and particles (equations: README.md).
 
-Neighbours have compass names: p_e is psi at (j, i + 1), p_n at (j + 1, i), p_ne at (j + 1, i + 1). `reference` and the
+Neighbours have compass names: p.e is psi at (j, i + 1), p.n at (j + 1, i), p.ne at (j + 1, i + 1). `reference` and the
 faster kernels of `kernel_sets` apply these functions at every point.
 
 Arrays have one boundary point on each side. Along a periodic axis of n intervals, points 1 .. n are unknowns and the
@@ -28,24 +28,47 @@ class Coefficients(NamedTuple):
     stretching: float  # (A lambda - mu) lambda: viscosity and friction act on zeta = q + lambda psi
 
 
+class Stencil(NamedTuple):
+    """Values of a field at a point and at its eight neighbours."""
+
+    sw: Any
+    s: Any
+    se: Any
+    w: Any
+    here: Any
+    e: Any
+    nw: Any
+    n: Any
+    ne: Any
+
+
 @cell
-def advective_jacobian(p_sw, p_s, p_se, p_w, p_e, p_nw, p_n, p_ne, z_sw, z_s, z_se, z_w, z_e, z_nw, z_n, z_ne):
+def stencil(a, j, i):
+    """Return the `Stencil` of point (j + 1, i + 1); (j, i) is the south-west neighbour."""
+    return Stencil(
+        a[j, i], a[j, i + 1], a[j, i + 2], a[j + 1, i], a[j + 1, i + 1], a[j + 1, i + 2],
+        a[j + 2, i], a[j + 2, i + 1], a[j + 2, i + 2],
+    )  # fmt: skip
+
+
+@cell
+def advective_jacobian(p, z):
     """Return 4 dx dy (psi_x zeta_y - psi_y zeta_x) by central differences: J++ of Arakawa, (2.11) of Bleichrodt."""
-    return (p_e - p_w) * (z_n - z_s) - (p_n - p_s) * (z_e - z_w)
+    return (p.e - p.w) * (z.n - z.s) - (p.n - p.s) * (z.e - z.w)
 
 
 @cell
-def arakawa_jacobian(p_sw, p_s, p_se, p_w, p_e, p_nw, p_n, p_ne, z_sw, z_s, z_se, z_w, z_e, z_nw, z_n, z_ne):
+def arakawa_jacobian(p, z):
     """Return 4 dx dy J(psi, zeta) with J = (J++ + J+x + Jx+) / 3, which conserves energy and enstrophy.
 
     A. Arakawa, J. Comput. Phys. 1, 119-143 (1966), doi:10.1016/0021-9991(66)90015-5, eq. (46).
     """
-    north_south = z_n - z_s
-    east_west = z_e - z_w
-    total = p_e * (north_south + (z_ne - z_se)) - p_w * (north_south + (z_nw - z_sw))
-    total -= p_n * (east_west + (z_ne - z_nw)) - p_s * (east_west + (z_se - z_sw))
-    total += p_ne * (z_n - z_e) - p_sw * (z_w - z_s)
-    total += p_se * (z_e - z_s) - p_nw * (z_n - z_w)
+    north_south = z.n - z.s
+    east_west = z.e - z.w
+    total = p.e * (north_south + (z.ne - z.se)) - p.w * (north_south + (z.nw - z.sw))
+    total -= p.n * (east_west + (z.ne - z.nw)) - p.s * (east_west + (z.se - z.sw))
+    total += p.ne * (z.n - z.e) - p.sw * (z.w - z.s)
+    total += p.se * (z.e - z.s) - p.nw * (z.n - z.w)
     return real(0.3333333333333333) * total
 
 
@@ -53,44 +76,22 @@ JACOBIAN = switch("JACOBIAN", arakawa_jacobian)
 
 
 @cell
-def tendency(p_sw, p_s, p_se, p_w, p, p_e, p_nw, p_n, p_ne, z_sw, z_s, z_se, z_w, z, z_e, z_nw, z_n, z_ne, curl, c):
-    """Return F = -J(psi, q) - beta psi_x + A Lap zeta - mu zeta + curl with zeta = q + lambda psi; z is q.
+def tendency(p, z, curl, c):
+    """Return F = -J(psi, q) - beta psi_x + A Lap zeta - mu zeta + curl with zeta = q + lambda psi.
 
-    Because Lap psi = q + lambda psi at every point, Lap zeta = Lap q + lambda (q + lambda psi).
+    p, z : `Stencil` of psi and q. Because Lap psi = q + lambda psi at every point,
+    Lap zeta = Lap q + lambda (q + lambda psi).
     """
-    advection = c.jacobian * JACOBIAN(
-        p_sw, p_s, p_se, p_w, p_e, p_nw, p_n, p_ne, z_sw, z_s, z_se, z_w, z_e, z_nw, z_n, z_ne
-    )
-    two_z = z + z
-    diffusion = c.viscosity_x * ((z_e + z_w) - two_z) + c.viscosity_y * ((z_n + z_s) - two_z)
-    return diffusion - advection - c.beta * (p_e - p_w) - c.friction * z + c.stretching * p + curl
+    advection = c.jacobian * JACOBIAN(p, z)
+    two_z = z.here + z.here
+    diffusion = c.viscosity_x * ((z.e + z.w) - two_z) + c.viscosity_y * ((z.n + z.s) - two_z)
+    return diffusion - advection - c.beta * (p.e - p.w) - c.friction * z.here + c.stretching * p.here + curl
 
 
 @cell
 def stencil_tendency(p, z, j, i, curl, c):
     """Return F at point (j + 1, i + 1); (j, i) is the south-west neighbour."""
-    return tendency(
-        p[j, i],
-        p[j, i + 1],
-        p[j, i + 2],
-        p[j + 1, i],
-        p[j + 1, i + 1],
-        p[j + 1, i + 2],
-        p[j + 2, i],
-        p[j + 2, i + 1],
-        p[j + 2, i + 2],
-        z[j, i],
-        z[j, i + 1],
-        z[j, i + 2],
-        z[j + 1, i],
-        z[j + 1, i + 1],
-        z[j + 1, i + 2],
-        z[j + 2, i],
-        z[j + 2, i + 1],
-        z[j + 2, i + 2],
-        curl,
-        c,
-    )
+    return tendency(stencil(p, j, i), stencil(z, j, i), curl, c)
 
 
 @cell
@@ -99,6 +100,17 @@ def five_points(a_s, a_w, a, a_e, a_n, over_dx2, over_dy2):
     twice = a + a
     along_x = over_dx2 * ((a_w + a_e) - twice)
     return along_x + over_dy2 * ((a_s + a_n) - twice)
+
+
+class LayerFields(NamedTuple):
+    """Fields of the update of a layer, (my + 2, mx + 2)."""
+
+    psi: Any
+    q: Any
+    new: Any  # the new vorticity
+    target: Any  # copy of `new` that the solver overwrites with psi
+    older: Any  # tendencies; the new one replaces the oldest
+    oldest: Any
 
 
 HISTORY = switch("HISTORY", 2)  # stored tendencies: 1 for AB2, 2 for AB3

@@ -51,8 +51,9 @@ class Stages:
         numbers = (self._over[0], 0.0, setup.diffusivity * over_dx2, setup.diffusivity * over_dy2, 0.0, 0.0)  # type: ignore[operator]
         coefficients = kernels.Coefficients._make(map(state.real, numbers))
         ages = state.ages(state.tracer_history, old)
-        fields = Update(state.psi[0][old], c, new, new, *ages, state.wind.curl, state.tracer_weights, coefficients)
-        return [*self.kernels.update(state, None, fields, self._switches(wind=0)), *self.tracer_boundary(1 - old)]
+        fields = kernels.LayerFields(state.psi[0][old], c, new, new, *ages)
+        update = Update(fields, state.wind.curl, state.tracer_weights, coefficients)
+        return [*self.kernels.update(state, None, update, self._switches(wind=0)), *self.tracer_boundary(1 - old)]
 
     def extra_terms(self, old: int) -> Launches:
         """Return the launches that sum topography and biharmonic terms before the update."""
@@ -124,8 +125,9 @@ class Stages:
         new = state.q[layer][new_buffer]
         target = new if self.kernels.separate_psi else state.psi[layer][new_buffer]
         ages = state.ages(state.history[layer], old)
-        fields = Update(state.psi[layer][old], state.q[layer][old], new, target, *ages, curl, state.weights, c)
-        return self.kernels.update(state, layer, fields, switches)
+        fields = kernels.LayerFields(state.psi[layer][old], state.q[layer][old], new, target, *ages)
+        update = Update(fields, curl, state.weights, c)
+        return self.kernels.update(state, layer, update, switches)
 
     # -- solutions ----------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.potential_waves.boundaries.sides import SpongeLayer, Wavemaker
 from eagre.models.potential_waves.boundaries.sponge import STRENGTH as STRENGTH_OF_SPONGE
-from eagre.models.potential_waves.boundaries.wave_notes import wave_notes
+from eagre.models.potential_waves.boundaries.wave_checks import wave_notes
 from eagre.models.potential_waves.case.numerics_section import NumericsSection
 from eagre.models.potential_waves.case.probe_sections import ProbesSection
 from eagre.models.potential_waves.sampling.outputs import BREAKING_COLUMNS, breaking_row

@@ -174,7 +174,7 @@ class Steps:
 
     def _to_next(self, stage: int) -> Any:
         arrays = (self.laplace.fields, self._start, self._total, self._rates)
-        return self.laplace.volume("next_stage", 2, *arrays, self._stages, stage)
+        return self.laplace.volume("next_stage", 2, *arrays, (self._stages, stage))
 
     def _data_of(self, zone: RelaxationZone) -> tuple[Any, ...]:
         """Return rows and columns of a zone, the function that computes its target, and its relaxation launches."""

@@ -12,6 +12,7 @@ from eagre.boundaries.edges import edge_table
 from eagre.boundaries.ghosts import KIND, segment_table
 from eagre.kernels.water_sums import BLOCK, WET, named_sums
 from eagre.models.shallow_water.active_tiles import Chooser
+from eagre.models.shallow_water.kernels import Domain
 from eagre.models.shallow_water.sampling import diagnostics
 from eagre.models.shallow_water.sampling.averaging import PresentAverages
 from eagre.models.shallow_water.sampling.water_balance import Balance, CrossSectionVolumes
@@ -104,6 +105,11 @@ class Engine(BatchStepping):
         self.parameters = setup.parameters(real)
         self.accumulated_maps = MapAccumulator(setup.maps, device, grid.shape, real, float(self.parameters.dry))
         self.averages = PresentAverages(self)
+
+    @property
+    def domain(self) -> Domain:
+        """Constant arrays of the stages."""
+        return Domain(self.bed, self.manning, self.edges, self.walls)
 
     def _bind_terms(self, blended: bool) -> None:
         if self.blended == blended:

@@ -6,14 +6,14 @@ of the run, at corners: corner (j, i) is the low corner of cell (j, i). Surfaces
 datum; depths follow from eta. Equation numbers refer to README.md of this folder.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from eagre.backend.compilation.cells import cell, real, switch
 from eagre.kernels.central_upwind import central_upwind, desingularised_inverse
 from eagre.kernels.elevation import added, mean_added, of_twice, seed_of
-from eagre.kernels.limiters import half_slope
+from eagre.kernels.limiters import half_slope, scaled_difference
 from eagre.kernels.roots import larger, power_minus_seven_thirds, reciprocal, root, select, smaller
 from eagre.stepping.clock import STEPS
 from eagre.terms.compose import FORCE_X, FORCE_Y, WATER
@@ -36,7 +36,79 @@ class Parameters(NamedTuple):
     first_row: np.floating  # global index of local row 0
 
 
+class Domain(NamedTuple):
+    """Constant arrays of a run; the source terms are separate because a parallel loop takes no tuples of tuples."""
+
+    bed: Any  # at corners, m
+    manning: Any  # g n^2, read if FRICTION is 2
+    edges: Any  # see `eagre.boundaries.edges.edge_table`
+    walls: Any  # see `eagre.boundaries.internal`
+
+
+class Buffers(NamedTuple):
+    """States of a stage: computed from q into out; old : before the step. `out` can be `old`. rates : maximum rates."""
+
+    q: Any
+    old: Any
+    out: Any
+    rates: Any
+
+
+class SplitBuffers(NamedTuple):
+    """`Buffers` of a kernel of one direction; left : the tendencies of the kernel along x."""
+
+    q: Any
+    old: Any
+    out: Any
+    left: Any
+    rates: Any
+
+
+class Stage(NamedTuple):
+    """Numbers of a stage: the parameters of the run, the time step, s, and the seed of the rounding."""
+
+    p: Any
+    dt: Any
+    seed: Any
+
+
+class Water(NamedTuple):
+    """Water of a cell at the start of a stage; in a sweep hu and u are normal to its faces, hv and v tangential."""
+
+    eta: Any
+    hu: Any
+    hv: Any
+    h: Any
+    u: Any
+    v: Any
+
+
+class Slopes(NamedTuple):
+    """Surface and normal and tangential velocity of a cell, with scaled differences to the low and the high side."""
+
+    w: Any
+    w_l: Any
+    w_h: Any
+    u: Any
+    u_l: Any
+    u_h: Any
+    v: Any
+    v_l: Any
+    v_h: Any
+
+
 # -- reconstruction and face values of the two wetting-and-drying schemes ---------------------------
+
+
+@cell
+def slopes_of(low, centre, high, p):
+    """Return `Slopes` of the middle one of three cells of a line: surface, normal and tangential velocity of each."""
+    w, u, v = centre[0], centre[1], centre[2]
+    return Slopes(
+        w, scaled_difference(low[0], w, p), scaled_difference(w, high[0], p),
+        u, scaled_difference(low[1], u, p), scaled_difference(u, high[1], p),
+        v, scaled_difference(low[2], v, p), scaled_difference(v, high[2], p),
+    )  # fmt: skip
 
 
 @cell
@@ -78,32 +150,34 @@ def fully_wet(min_depth, w, p):
 
 
 @cell
-def hydrostatic_wet_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, b_low, b_high, p):
-    """Return w, u, v at the low face of a fully wet cell, then at the high face; see `hydrostatic_faces`."""
-    s = half_slope(w_l, w_h, p)
-    s_u = half_slope(u_l, u_h, p)
-    s_v = half_slope(v_l, v_h, p)
-    return w - s, u - s_u, v - s_v, w + s, u + s_u, v + s_v
+def half_slopes(d, p):
+    """Return the limited half differences of the surface and both velocities of a cell with `Slopes` d."""
+    return half_slope(d.w_l, d.w_h, p), half_slope(d.u_l, d.u_h, p), half_slope(d.v_l, d.v_h, p)
 
 
 @cell
-def hydrostatic_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, h, b_low, b_high, p):
+def hydrostatic_wet_faces(d, b_low, b_high, p):
+    """Return w, u, v at the low face of a fully wet cell, then at the high face; see `hydrostatic_faces`."""
+    s, s_u, s_v = half_slopes(d, p)
+    return d.w - s, d.u - s_u, d.v - s_v, d.w + s, d.u + s_u, d.v + s_v
+
+
+@cell
+def hydrostatic_faces(d, h, b_low, b_high, p):
     """Return y, h, u, v at the low face of any cell, then at the high face, and the rise of its surface, m.
 
-    w, u, v : cell values; _l, _h : scaled differences to the low and the high side; h : depth; b_low, b_high : bed at
-    the faces. y : surface above the bed of the face, m; h : depth at the face, m.
+    d : `Slopes`; h : depth; b_low, b_high : bed at the faces. y : surface above the bed of the face, m; h : depth at
+    the face, m.
 
     Where the reconstructed surface stays above the bed, y equals h. A cell at the wet-dry front, whose reconstructed
     surface would intersect the bed, keeps a level surface. Its bed is then modified so that the mean depth is that of
     the cell: 0 <= h_face <= 2 h, for any rounding of w. A dry cell has a level surface.
     """
-    zero = real(0.0)
-    w_low, u_low, v_low, w_high, u_high, v_high = hydrostatic_wet_faces(
-        w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, b_low, b_high, p
-    )
+    zero, w, u, v = real(0.0), d.w, d.u, d.v
+    w_low, u_low, v_low, w_high, u_high, v_high = hydrostatic_wet_faces(d, b_low, b_high, p)
     dry = h < p.dry + real(DRY_ULP) * abs(w)
     shore = (smaller(w_high - b_high, w_low - b_low) < zero) | dry
-    more = select(dry, zero, wedge(w, w_l, w_h, h, b_high, p))
+    more = select(dry, zero, wedge(w, d.w_l, d.w_h, h, b_high, p))
     w_low, w_high = select(shore, w, w_low), select(shore, w, w_high)
     y_low, y_high = w_low - b_low, w_high - b_high
     return (
@@ -134,34 +208,32 @@ def discharges_to_velocities(h_low, q_low, r_low, h_high, q_high, r_high, p):
 
 
 @cell
-def kurganov_petrova_wet_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, b_low, b_high, p):
+def kurganov_petrova_wet_faces(d, b_low, b_high, p):
     """See `hydrostatic_wet_faces`, for the scheme of Kurganov and Petrova (2007); u and v are unit discharges."""
-    s = half_slope(w_l, w_h, p)
-    s_u = half_slope(u_l, u_h, p)
-    s_v = half_slope(v_l, v_h, p)
-    w_low, w_high = w - s, w + s
+    s, s_u, s_v = half_slopes(d, p)
+    w_low, w_high = d.w - s, d.w + s
     u_low, v_low, u_high, v_high = discharges_to_velocities(
-        w_low - b_low, u - s_u, v - s_v, w_high - b_high, u + s_u, v + s_v, p
+        w_low - b_low, d.u - s_u, d.v - s_v, w_high - b_high, d.u + s_u, d.v + s_v, p
     )
     return w_low, u_low, v_low, w_high, u_high, v_high
 
 
 @cell
-def kurganov_petrova_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, h, b_low, b_high, p):
+def kurganov_petrova_faces(d, h, b_low, b_high, p):
     """See `hydrostatic_faces`, for the scheme of Kurganov and Petrova (2007); u and v are unit discharges.
 
     A surface that would intersect the bed at one face is rotated about the mean of the cell until it touches the bed
     there (equation (2.8) of the paper). Partly wet cells are not well balanced.
     """
-    high = w + half_slope(w_l, w_h, p)
+    w, u, v = d.w, d.u, d.v
+    s, s_u, s_v = half_slopes(d, p)
+    high = w + s
     low = w + w - high
     is_high_below = high < b_high
     is_low_below = low < b_low
     w_high = select(is_high_below, b_high, select(is_low_below, w + w - b_low, high))
     w_low = select(is_high_below, w + w - b_high, select(is_low_below, b_low, low))
     h_low, h_high = of_twice(w_low - b_low, h), of_twice(w_high - b_high, h)
-    s_u = half_slope(u_l, u_h, p)
-    s_v = half_slope(v_l, v_h, p)
     u_low, v_low, u_high, v_high = discharges_to_velocities(h_low, u - s_u, v - s_v, h_high, u + s_u, v + s_v, p)
     return h_low, h_low, u_low, v_low, h_high, h_high, u_high, v_high, w_high - w_low
 
@@ -263,20 +335,23 @@ def with_friction(hu, hv, h, g_n2, dt, p):
 
 
 @cell
-def first_update(eta, hu, hv, h, u, v, r_h, r_u, r_v, noise, p, dt):
-    """Return eta, hu, hv after a forward step with the tendencies r_h, r_u, r_v: Q* of equation 2.9 before friction."""
-    hu = kept_momentum(h, hu, u, p) + dt * r_u
-    hv = kept_momentum(h, hv, v, p) + dt * r_v
-    return added(eta, dt * r_h, noise), hu, hv
+def first_update(water, rates, noise, p, dt):
+    """Return eta, hu, hv after a forward step with the tendencies of h, hu, hv: Q* of equation 2.9 before friction."""
+    hu = kept_momentum(water.h, water.hu, water.u, p) + dt * rates[1]
+    hv = kept_momentum(water.h, water.hv, water.v, p) + dt * rates[2]
+    return added(water.eta, dt * rates[0], noise), hu, hv
 
 
 @cell
-def second_update(eta, hu, hv, eta_n, hu_n, hv_n, h, u, v, r_h, r_u, r_v, noise, p, dt):
-    """Return eta, hu, hv after the second stage of SSP-RK2, from the state _n and the first stage, before friction."""
+def second_update(water, state_n, rates, noise, p, dt):
+    """Return eta, hu, hv after the second stage of SSP-RK2, before friction; state_n : those at the start of the step.
+
+    water : after the first stage
+    """
     half = real(0.5)
-    hu = half * (hu_n + kept_momentum(h, hu, u, p) + dt * r_u)
-    hv = half * (hv_n + kept_momentum(h, hv, v, p) + dt * r_v)
-    return mean_added(eta_n, eta, dt * r_h, noise), hu, hv
+    hu = half * (state_n[1] + kept_momentum(water.h, water.hu, water.u, p) + dt * rates[1])
+    hv = half * (state_n[2] + kept_momentum(water.h, water.hv, water.v, p) + dt * rates[2])
+    return mean_added(state_n[0], water.eta, dt * rates[0], noise), hu, hv
 
 
 @cell
@@ -294,13 +369,13 @@ def depth_after(h, eta, eta_n, r_h, second, dt):
 
 
 @cell
-def updated(eta, hu, hv, eta_n, hu_n, hv_n, h, u, v, r_h, r_u, r_v, g_n2, noise, p, dt):
-    """Return the new eta, hu, hv of a cell after the stage selected by SECOND."""
-    h_new = depth_after(h, eta, eta_n, r_h, SECOND, dt)
+def updated(water, state_n, rates, g_n2, noise, p, dt):
+    """Return the new eta, hu, hv of a cell after the stage selected by SECOND; see `second_update`."""
+    h_new = depth_after(water.h, water.eta, state_n[0], rates[0], SECOND, dt)
     if SECOND:
-        eta, hu, hv = second_update(eta, hu, hv, eta_n, hu_n, hv_n, h, u, v, r_h, r_u, r_v, noise, p, dt)
+        eta, hu, hv = second_update(water, state_n, rates, noise, p, dt)
     else:
-        eta, hu, hv = first_update(eta, hu, hv, h, u, v, r_h, r_u, r_v, noise, p, dt)
+        eta, hu, hv = first_update(water, rates, noise, p, dt)
     hu, hv = with_friction(hu, hv, h_new, g_n2, friction_duration(dt, SECOND), p)
     return eta, hu, hv
 
@@ -320,29 +395,28 @@ def with_friction_across(m, m_old, t_old, h, g_n2, dt, p):
 
 
 @cell
-def first_of_sweep(eta, m, t, r_h, r_m, r_t, noise, dt):
+def first_of_sweep(eta, m, t, rates, noise, dt):
     """Return eta and the momenta m normal and t tangential to the faces after a forward step, before friction."""
-    return added(eta, dt * r_h, noise), m + dt * r_m, t + dt * r_t
+    return added(eta, dt * rates[0], noise), m + dt * rates[1], t + dt * rates[2]
 
 
 @cell
-def second_of_sweep(eta, m, t, eta_n, m_n, t_n, r_h, r_m, r_t, noise, dt):
-    """Return the same after the second stage of SSP-RK2, from the state _n and the first stage, before friction."""
+def second_of_sweep(eta, m, t, state_n, rates, noise, dt):
+    """Return the same after the second stage of SSP-RK2; state_n : eta, m, t at the start of the step."""
     half = real(0.5)
-    return mean_added(eta_n, eta, dt * r_h, noise), half * (m_n + m + dt * r_m), half * (t_n + t + dt * r_t)
+    eta = mean_added(state_n[0], eta, dt * rates[0], noise)
+    return eta, half * (state_n[1] + m + dt * rates[1]), half * (state_n[2] + t + dt * rates[2])
 
 
 @cell
-def updated_in_sweep(
-    eta, m, t, eta_n, m_n, t_n, h, u_m, u_t, r_h, r_m, r_t, g_n2, noise, second, p, dt
-):  # fmt: skip
+def updated_in_sweep(water, state_n, rates, g_n2, noise, second, p, dt):
     """Return the new eta, m, t of a cell after a stage of a sweep; friction acts on m only."""
-    m_old, t_old = kept_momentum(h, m, u_m, p), kept_momentum(h, t, u_t, p)
-    h_new = depth_after(h, eta, eta_n, r_h, second, dt)
+    m_old, t_old = kept_momentum(water.h, water.hu, water.u, p), kept_momentum(water.h, water.hv, water.v, p)
+    h_new = depth_after(water.h, water.eta, state_n[0], rates[0], second, dt)
     if second:
-        eta, m, t = second_of_sweep(eta, m_old, t_old, eta_n, m_n, t_n, r_h, r_m, r_t, noise, dt)
+        eta, m, t = second_of_sweep(water.eta, m_old, t_old, state_n, rates, noise, dt)
     else:
-        eta, m, t = first_of_sweep(eta, m_old, t_old, r_h, r_m, r_t, noise, dt)
+        eta, m, t = first_of_sweep(water.eta, m_old, t_old, rates, noise, dt)
     return eta, with_friction_across(m, m_old, t_old, h_new, g_n2, friction_duration(dt, second), p), t
 
 
@@ -369,19 +443,21 @@ def manning_of(manning, j, i, p):
 
 
 @cell
-def with_terms(r_h, r_u, r_v, h, hu, hv, forcing, j, i):
+def with_terms(rates, water, forcing, j, i):
     """Return the tendencies including the source terms at interior cell (j, i); forcing : see `eagre.terms.compose`."""
-    index = (j, i)
+    index, h, hu, hv = (j, i), water.h, water.hu, water.hv
     return (
-        WATER(r_h, forcing, j, index),
-        FORCE_X(r_u, h, hu, hv, forcing, j, index),
-        FORCE_Y(r_v, h, hv, hu, forcing, j, index),
+        WATER(rates[0], forcing, j, index),
+        FORCE_X(rates[1], h, hu, hv, forcing, j, index),
+        FORCE_Y(rates[2], h, hv, hu, forcing, j, index),
     )
 
 
 @cell
-def with_terms_of_sweep(r_h, r_m, h, m, t, across, forcing, j, i):
+def with_terms_of_sweep(rates, water, across, forcing, j, i):
     """Return the tendencies of a sweep including half of the mass sources and the force normal to its faces."""
-    index = (j, i)
+    index, h, m, t = (j, i), water.h, water.hu, water.hv
+    r_h, r_m, r_t = rates
     r_h += real(0.5) * WATER(real(0.0), forcing, j, index)
-    return r_h, FORCE_X(r_m, h, m, t, forcing, j, index) if across == 1 else FORCE_Y(r_m, h, m, t, forcing, j, index)
+    r_m = FORCE_X(r_m, h, m, t, forcing, j, index) if across == 1 else FORCE_Y(r_m, h, m, t, forcing, j, index)
+    return r_h, r_m, r_t

@@ -14,9 +14,10 @@ import numpy as np
 
 from eagre.backend.device import Device, Launch
 from eagre.boundaries.edges import edge_levels
-from eagre.boundaries.ghosts import LENGTH, boundary_pass_cuda, ghosts_cpu, tail_cpu
+from eagre.boundaries.ghosts import LENGTH, Segments, boundary_pass_cuda, ghosts_cpu, tail_cpu
 from eagre.layouts.gpu_properties import MAX_WARPS, STATIC_SHARED
 from eagre.models.shallow_water.active_tiles import Active, ActiveTiles
+from eagre.models.shallow_water.kernels import Buffers
 from eagre.models.shallow_water.sampling import diagnostics
 from eagre.models.shallow_water.setup import Setup
 from eagre.models.shallow_water.stages import (
@@ -40,14 +41,15 @@ def boundary_pass(engine: Any, q: Any, phase: int, **switches: Any) -> list[Laun
     setup, device = engine.setup, engine.device
     switches = {**engine.ghost_switches, "SERIES": setup.varies, "FILL": 2 if setup.varies else 1, **switches}
     program = partial(device.program, precision=engine.precision, switches=switches)
-    arguments = (q, engine.bed, engine.segments, engine.forcing, engine.levels, engine.parameters, engine.clock)
+    segments = Segments(engine.segments, engine.forcing, engine.levels)
+    arguments = (q, engine.bed, segments, engine.parameters, engine.clock)
     if device.kind == "cpu":
         tail = Launch(program(tail_cpu), (engine.forcing, engine.clock, engine.rates, engine.series, phase))
         # Without a gate one kernel serves both cases.
         gated = switches if switches["FILL"] == 2 else {**switches, "GATE_ACCEPTED": False}
         ghosts = partial(device.program, ghosts_cpu, engine.precision, gated)
         return [Launch(ghosts(), (*arguments, phase)), tail] if switches["FILL"] else [tail]
-    arguments = (*arguments, engine.rates, engine.series, phase, engine.arrived)
+    arguments = (*arguments, (engine.rates, engine.series), phase, engine.arrived)
     longest = 2 * max(*setup.grid.shape, int(engine.table[:, LENGTH].max()))
     threads = device.parameters("shallow-water.boundary").threads
     blocks = (-(-(longest + 1) // threads), len(setup.segments))
@@ -143,19 +145,9 @@ class RowStreaming:
         engine, listed = self.engine, self._listed
         program = engine.device.program(row_streaming_cpu.stage_cpu, engine.precision, engine.switches)
         active = NO_LIST if self.active is None or not listed else self.active.active
-        fields = (q, out, engine.bed, engine.manning, engine.terms, engine.edges, engine.walls)
-        shared = (
-            self._scratch,
-            self._tiles,
-            self.rates,
-            active,
-            engine.parameters,
-            engine.clock,
-            phase,
-            switches["SECOND"],
-            listed,
-        )
-        return Launch(program, (*fields, *shared))
+        work = row_streaming_cpu.TileWork(self._scratch, self._tiles, active, listed)
+        numbers = (engine.parameters, engine.clock, phase, switches["SECOND"])
+        return Launch(program, (Buffers(q, old, out, self.rates), engine.domain, engine.terms, work, *numbers))
 
     def _stage_cuda(self, phase: int, q: Any, old: Any, out: Any, **switches: Any) -> Launch:
         engine, listed = self.engine, self._listed
@@ -171,11 +163,11 @@ class RowStreaming:
         program = device.program(
             row_streaming_cuda.stage_cuda, engine.precision, {**engine.switches, **switches, **options}
         )
-        maps = engine.accumulated_maps.arrays
-        fields = (q, old, out, engine.bed, engine.manning[None], engine.terms, maps, engine.edges, engine.walls)
         nothing = Active._make(device.zeros(a.shape, a.dtype) for a in NO_LIST)
         active = nothing if self.active is None or not listed else self.active.active
-        arguments = (*fields, self.rates, active, engine.parameters, engine.clock, phase)
+        domain = engine.domain._replace(manning=engine.manning[None])
+        fields = (Buffers(q, old, out, self.rates), domain, engine.terms, engine.accumulated_maps.arrays)
+        arguments = (*fields, active, engine.parameters, engine.clock, phase)
         return Launch(program, arguments, blocks, threads, early=grid.cells <= tuning.early_cells)
 
     def _takes_up_in(self, phase: int, second: bool) -> bool:
@@ -212,7 +204,7 @@ class RowStreaming:
         """Return the launches that accumulate the fluxes of q, and of `q_stage` with two stages."""
         engine = self.engine
         factors = engine.forcing[len(engine.setup.segments) :]
-        numbers = (engine.bed, engine.walls, factors, engine.parameters, engine.clock, phase)
+        numbers = (engine.domain, factors, engine.parameters, engine.clock, phase)
         switches = {**engine.switches, **switches}
         budgets = (engine.balance, engine.lines)
         states = (q, q_stage)
@@ -239,8 +231,8 @@ class Reference(RowStreaming):
         """See `step.Stages`."""
         engine = self.engine
         program = engine.device.loop(reference.stage, engine.precision, {**engine.switches, **switches})
-        fields = (q, old, out, engine.bed, engine.manning, engine.terms, engine.edges, engine.walls)
-        arguments = (*fields, self.rates, engine.parameters, engine.clock, phase)
+        buffers = Buffers(q, old, out, self.rates)
+        arguments = (buffers, engine.domain, engine.terms, engine.parameters, engine.clock, phase)
         return [engine.device.over(program, engine.setup.grid.shape, arguments)]
 
 

@@ -16,8 +16,7 @@ from eagre.models.shallow_water_adi.forcing import row_and_column, terms_along, 
 from eagre.models.shallow_water_adi.initial_state import stopped_at_walls
 from eagre.models.shallow_water_adi.memory_layout import PADDING, layout_of, padded, unpadded
 from eagre.models.shallow_water_adi.sampling import diagnostics
-from eagre.models.shallow_water_adi.sampling.averaging import BeginningAverages
-from eagre.models.shallow_water_adi.sampling.maps import MapAccumulator
+from eagre.models.shallow_water_adi.sampling.maps import BeginningAverages, MapAccumulator
 from eagre.models.shallow_water_adi.sampling.water_balance import Balance, CrossSectionVolumes
 from eagre.models.shallow_water_adi.setup import Setup
 from eagre.models.shallow_water_adi.sides import Side, end_switches, ends_on, sides_of
@@ -26,6 +25,7 @@ from eagre.models.shallow_water_adi.sweeps import reference, sweep_cpu, sweep_cu
 from eagre.models.shallow_water_adi.sweeps.launch_parameters import EPSILON, Plan, plan_of, resumed
 from eagre.models.shallow_water_adi.sweeps.segments import CpuSegments, CudaSegments
 from eagre.solvers.tridiagonal import columns
+from eagre.solvers.tridiagonal.link import Coupling
 
 
 class Engine:
@@ -89,7 +89,10 @@ class Engine:
 
     def _ends_of(self, names: tuple[str, str]) -> cells.Ends:
         shape = self.setup.grid.shape
-        return cells.Ends(*(self.device.array(one) for name in names for one in ends_on(self.sides, name, shape)))
+        (low, low_slot), (high, high_slot) = (
+            map(self.device.array, ends_on(self.sides, name, shape)) for name in names
+        )
+        return cells.Ends(low, low_slot, high, high_slot, self.values, 0)
 
     def _compile(self) -> list[Any]:
         setup = self.setup
@@ -300,7 +303,8 @@ class Engine:
 
     def _arguments(self, which: int, fields: step.Sweep, row: int) -> tuple[Any, ...]:
         """Return the first arguments of the sweep along x (0) or y (1)."""
-        return (*fields, self._friction, self._terms[which].arguments, self._ends[which], self.values, row)
+        ends = self._ends[which]._replace(row=row)
+        return cells.Fields(*fields, self._friction), self._terms[which].arguments, ends
 
     def lost(self) -> float:
         """Return the maximum neglected coupling between partitions of a line so far, relative; 0 on a CPU."""
@@ -312,7 +316,7 @@ class Engine:
         if which == 1:
             return self._passes_y(common)[2 if self.setup.segment else 0 :]
         grid, plan = self.setup.grid, self.plan
-        more = (self.guard, plan.run, plan.overlap, grid.ny, grid.nx, self.numbers[0])
+        more = (self.guard, plan.run, plan.overlap, (grid.ny, grid.nx), self.numbers[0])
         return [Launch(self._programs[0], (*common, *more), *plan.shape_x(grid))]
 
     def _faces_y(self) -> tuple[int, int]:
@@ -328,8 +332,8 @@ class Engine:
         grid, plan = self.setup.grid, self.plan
         (column_groups, segments), block = self._shape_y()
         at_once = getattr(self.device, "multiprocessors", 0)
-        work = (self._chunks, self._interfaces, self._flags, at_once, self.guard)
-        arguments = (*common, *work, *self._faces_y(), grid.nx, self.numbers[1])
+        coupling = Coupling(self._chunks, self._interfaces, self._flags, self.guard)
+        arguments = (*common, coupling, at_once, (*self._faces_y(), grid.nx), self.numbers[1])
         shape = ((column_groups, segments), block, plan.shared_y)
         passes = [Launch(program, arguments, *shape) for program in self._programs[1:3]]
         if self.segments is not None:

@@ -65,6 +65,19 @@ class Parameters(NamedTuple):
     aspect: np.floating  # dy / dx
 
 
+class Fields(NamedTuple):
+    """Padded fields of a sweep, along and across its lines, and the map of the friction."""
+
+    z: Any
+    bed: Any
+    flux: Any
+    across_old: Any
+    across_new: Any
+    z_new: Any
+    flux_new: Any
+    friction: Any
+
+
 class Ends(NamedTuple):
     """Boundary conditions at the two ends of every line: kinds (WALL ..) and slots of their values."""
 
@@ -72,6 +85,8 @@ class Ends(NamedTuple):
     low_slot: np.ndarray
     high: np.ndarray
     high_slot: np.ndarray
+    values: np.ndarray  # of the series, (rows, slots), double
+    row: int  # row of the values of a sweep
 
 
 @cell
@@ -242,7 +257,7 @@ def contraction_depths(depths, h_l, h_r, over_ridge):
 
 
 @cell
-def weir_limits(z_l, z_r, h_l, h_r, r_l, r_r, ridge, over_ridge, s, depths, factor, p):
+def weir_limits(low, high, ridge, over_ridge, s, depths, factor, p):
     """Return s, the sum of depths, w and r of both cells, modified for drying, and whether the face is closed.
 
     If a surface lies below the higher bed, the water falls over that bed as over a weir. The bed then replaces the
@@ -251,62 +266,21 @@ def weir_limits(z_l, z_r, h_l, h_r, r_l, r_r, ridge, over_ridge, s, depths, fact
     thinner mean depth (depth ratios below 1.7 are unchanged).
     """
     zero = real(0.0)
-    shallow = (smaller(h_l, h_r) < p.dry + p.dry) | (smaller(z_l, z_r) < ridge)
+    shallow = (smaller(low.h, high.h) < p.dry + p.dry) | (smaller(low.z, high.z) < ridge)
     over = reciprocal(larger(over_ridge, p.dry))
     s = select(shallow, over * over, smaller(s, real(FRONT) * over * over))
     h = larger(over_ridge, zero)
     level = ridge - p.cell_speed * resistance(h * h, s, factor)
-    falls_l, falls_r = z_l < level, z_r < level
+    falls_l, falls_r = low.z < level, high.z < level
     return (
         s,
         select(shallow, over_ridge + over_ridge, depths),
         select(falls_l, zero, p.w),
         select(falls_r, zero, p.w),
-        select(falls_l, level, r_l),
-        select(falls_r, level, r_r),
+        select(falls_l, level, low.r),
+        select(falls_r, level, high.r),
         over_ridge <= p.dry,
     )
-
-
-@cell
-def momentum_row(
-    z_l, z_r, d_l, d_r, h_l, h_r, over_l, over_r, r_l, r_r, from_l, from_r, p_here, q_sum, push, factor, p
-):
-    """Return A, B, C, D of a face between two cells (equations 2, 3); for a closed face A = C = D = 0 and B is nonzero.
-
-    from_l, from_r : factors of P of the two cells from `advection_factors`.
-    q_sum : sum of the eight cross fluxes.
-    push : all explicit terms, times dt.
-    """
-    zero, one = real(0.0), real(1.0)
-    w_l, w_r = p.w, p.w
-    s = real(0.5) * (over_l * over_l + over_r * over_r)
-    depths = h_l + h_r
-    if MAY_DRY:
-        closed = (d_l > real(LAND)) | (d_r > real(LAND))
-    else:
-        closed = (h_l < zero) | (h_r < zero)
-    if DRYING:
-        ridge = larger(d_l, d_r)
-        over_ridge = larger(z_l, z_r) - ridge
-        depths = select(p_here * (d_r - d_l) > zero, contraction_depths(depths, h_l, h_r, over_ridge), depths)
-        s, depths, w_l, w_r, r_l, r_r, closed = weir_limits(
-            z_l, z_r, h_l, h_r, r_l, r_r, ridge, over_ridge, s, depths, factor, p
-        )
-    gravity = p.push * depths
-    across = real(0.125) * q_sum
-    drag = resistance(hypotenuse(p_here, across), s, factor)
-    low_l, high_l = from_l
-    low_r, high_r = from_r
-    a = -low_l - gravity * w_l
-    b = one + drag + (low_r - high_l) + gravity * (w_l + w_r)
-    c = high_r - gravity * w_r
-    d = p_here + push - gravity * (r_r - r_l)
-    if DRYING:
-        b = b + drying_drag(abs(p_here), select(p_here > zero, h_l, h_r), p)
-    if VISCOUS:
-        a, b, c = a - p.viscosity, b + (p.viscosity + p.viscosity), c - p.viscosity
-    return select(closed, zero, a), b, select(closed, zero, c), select(closed, zero, d)
 
 
 class LineCell(NamedTuple):
@@ -329,25 +303,58 @@ class LineCell(NamedTuple):
 
 
 @cell
-def line_cell(
-    z, d, h_below, h_above, low_neighbour, high_neighbour, p_low, p_high, q_low, q_high, qn_low, qn_high, rain, p
-):  # fmt: skip
+def line_cell(z, d, across_depths, neighbours, along, edges, rain, p):
     """Return the cell from the surrounding fields.
 
-    h_below, h_above : depths of the neighbours on the adjacent lines.
-    low_neighbour, high_neighbour : surface and bed of the neighbours on the line, used for upwinding.
-    p_low, p_high, q_low, q_high : fluxes at its faces; q is the sum of the old and the new cross flux.
-    qn_low, qn_high : new cross fluxes.
+    across_depths : depths of the neighbours on the lines below and above.
+    neighbours : surface and bed of the low and of the high neighbour on the line, used for upwinding.
+    along : old fluxes at its low and high face.
+    edges : sums of the old and the new cross flux at its low and high edge, then the new ones.
     rain : rain of half a step, m.
     """
+    (h_below, h_above), (p_low, p_high), (q_low, q_high, qn_low, qn_high) = across_depths, along, edges
     h = depth(z, d)
     over = over_depth(h, p)
     r = known_surface(z, p_low, p_high, q_low, q_high, p) + rain
-    from_low, from_high = advection_factors(p_low, p_high, h, over, d, low_neighbour, high_neighbour, p)
+    from_low, from_high = advection_factors(p_low, p_high, h, over, d, neighbours[0], neighbours[1], p)
     return LineCell(
         z, d, h, over, r, from_low, from_high, depth_pair(h, h_below), depth_pair(h, h_above),
         smaller(h, h_below), smaller(h, h_above), q_low + q_high, qn_low, qn_high,
     )  # fmt: skip
+
+
+@cell
+def momentum_row(low, high, p_here, push, factor, p):
+    """Return A, B, C, D of a face between two cells (equations 2, 3); for a closed face A = C = D = 0 and B is nonzero.
+
+    push : all explicit terms, times dt.
+    """
+    d_l, d_r, h_l, h_r, r_l, r_r = low.d, high.d, low.h, high.h, low.r, high.r
+    zero, one = real(0.0), real(1.0)
+    w_l, w_r = p.w, p.w
+    s = real(0.5) * (low.over * low.over + high.over * high.over)
+    depths = h_l + h_r
+    if MAY_DRY:
+        closed = (d_l > real(LAND)) | (d_r > real(LAND))
+    else:
+        closed = (h_l < zero) | (h_r < zero)
+    if DRYING:
+        ridge = larger(d_l, d_r)
+        over_ridge = larger(low.z, high.z) - ridge
+        depths = select(p_here * (d_r - d_l) > zero, contraction_depths(depths, h_l, h_r, over_ridge), depths)
+        s, depths, w_l, w_r, r_l, r_r, closed = weir_limits(low, high, ridge, over_ridge, s, depths, factor, p)
+    gravity = p.push * depths
+    across = real(0.125) * (low.q_sum + high.q_sum)
+    drag = resistance(hypotenuse(p_here, across), s, factor)
+    a = -low.from_low - gravity * w_l
+    b = one + drag + (high.from_low - low.from_high) + gravity * (w_l + w_r)
+    c = high.from_high - gravity * w_r
+    d = p_here + push - gravity * (r_r - r_l)
+    if DRYING:
+        b = b + drying_drag(abs(p_here), select(p_here > zero, h_l, h_r), p)
+    if VISCOUS:
+        a, b, c = a - p.viscosity, b + (p.viscosity + p.viscosity), c - p.viscosity
+    return select(closed, zero, a), b, select(closed, zero, c), select(closed, zero, d)
 
 
 @cell
@@ -356,11 +363,7 @@ def row_between(low, high, p_here, flux_below, flux_above, factor, forced, p):
 
     flux_below, flux_above : `corner_flux` of its corners.
     """
-    return momentum_row(
-        low.z, high.z, low.d, high.d, low.h, high.h, low.over, high.over, low.r, high.r,
-        (low.from_low, low.from_high), (high.from_low, high.from_high),
-        p_here, low.q_sum + high.q_sum, forced + across_lines(flux_below, flux_above), factor, p,
-    )  # fmt: skip
+    return momentum_row(low, high, p_here, forced + across_lines(flux_below, flux_above), factor, p)
 
 
 @cell
@@ -378,22 +381,23 @@ def flux_above(low, high, p_here, p_above, p):
 
 
 @cell
-def face_row(z, d, flux, qo, qn, factor, forced, rain_l, rain_r, p):
+def face_row(z, d, flux, across, factor, forced, rain, p):
     """Return A, B, C, D of a face from the surrounding fields, and r of its high cell.
 
     z, d : eight cells: (low, high) of the line below, of the line itself and of the line above, then the cell before
     low and the cell after high. flux : old P at the low, this and the high face, then at this face of the line below
-    and above. qo, qn : old and new cross fluxes, (low, high) cell at the low edge of the line, then at the high edge.
-    forced : explicit forces times dt. rain_l, rain_r : rain of half a step, m.
+    and above. across : old and new cross fluxes, (low, high) cell at the low edge of the line, then at the high edge.
+    forced : explicit forces times dt. rain : of half a step, m, on the low and the high cell.
     """
+    qo, qn = across
     p_low, p_here, p_high, p_below, p_above = flux
     low = line_cell(
-        z[2], d[2], depth(z[0], d[0]), depth(z[4], d[4]), (z[6], d[6]), (z[3], d[3]),
-        p_low, p_here, qo[0] + qn[0], qo[2] + qn[2], qn[0], qn[2], rain_l, p,
+        z[2], d[2], (depth(z[0], d[0]), depth(z[4], d[4])), ((z[6], d[6]), (z[3], d[3])),
+        (p_low, p_here), (qo[0] + qn[0], qo[2] + qn[2], qn[0], qn[2]), rain[0], p,
     )  # fmt: skip
     high = line_cell(
-        z[3], d[3], depth(z[1], d[1]), depth(z[5], d[5]), (z[2], d[2]), (z[7], d[7]),
-        p_here, p_high, qo[1] + qn[1], qo[3] + qn[3], qn[1], qn[3], rain_r, p,
+        z[3], d[3], (depth(z[1], d[1]), depth(z[5], d[5])), ((z[2], d[2]), (z[7], d[7])),
+        (p_here, p_high), (qo[1] + qn[1], qo[3] + qn[3], qn[1], qn[3]), rain[1], p,
     )  # fmt: skip
     below = flux_below(low, high, p_below, p_here, p)
     above = flux_above(low, high, p_here, p_above, p)
@@ -408,7 +412,7 @@ MAX_KINDS = 6
 
 
 @cell
-def closed_end(value, inward, z, d, p_here, carried, r, factor, p):
+def closed_end(value, end, p):
     """Return the equation P = 0 of a wall."""
     return real(1.0), real(0.0), real(0.0)
 
@@ -422,18 +426,18 @@ END_6 = switch("END_6", closed_end)
 
 
 @cell
-def end_row(kind, value, inward, z, d, p_here, carried, r, factor, p):
+def end_row(kind, value, end, p):
     """Return B, E, D of a boundary face for the condition numbered `kind` (see `eagre.boundaries.base.Condition`)."""
     if kind == 1:
-        return END_1(value, inward, z, d, p_here, carried, r, factor, p)
+        return END_1(value, end, p)
     if kind == 2:
-        return END_2(value, inward, z, d, p_here, carried, r, factor, p)
+        return END_2(value, end, p)
     if kind == 3:
-        return END_3(value, inward, z, d, p_here, carried, r, factor, p)
+        return END_3(value, end, p)
     if kind == 4:
-        return END_4(value, inward, z, d, p_here, carried, r, factor, p)
+        return END_4(value, end, p)
     if kind == 5:
-        return END_5(value, inward, z, d, p_here, carried, r, factor, p)
+        return END_5(value, end, p)
     if kind == 6:
-        return END_6(value, inward, z, d, p_here, carried, r, factor, p)
-    return closed_end(value, inward, z, d, p_here, carried, r, factor, p)
+        return END_6(value, end, p)
+    return closed_end(value, end, p)

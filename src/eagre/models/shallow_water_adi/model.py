@@ -43,7 +43,7 @@ from eagre.models.shallow_water_adi.inputs import (
 )
 from eagre.models.shallow_water_adi.kernels import OUTSIDE
 from eagre.models.shallow_water_adi.memory_layout import DEVICE_WORDS, MAX_MARGIN, maps_of
-from eagre.models.shallow_water_adi.sampling.averaging import QUANTITIES
+from eagre.models.shallow_water_adi.sampling.maps import QUANTITIES
 from eagre.models.shallow_water_adi.sampling.outputs import Fields
 from eagre.models.shallow_water_adi.setup import Setup
 from eagre.models.shallow_water_adi.stepper import Stepper

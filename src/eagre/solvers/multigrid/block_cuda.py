@@ -226,6 +226,16 @@ def add_coarse(shared, total, level, coarse):
     cuda.syncthreads()
 
 
+class Grids(NamedTuple):
+    """Table of the grids, 1 / dx^2 and 1 / dy^2 of each, their points, and whether the axes are periodic."""
+
+    table: Any
+    over: Any
+    total: int
+    periodic_x: int
+    periodic_y: int
+
+
 @cell
 def take_up(shared, total, f, q, m, level):
     """Load the right-hand side and the screening of the finest grid, and set the solution of all grids to 0.
@@ -250,14 +260,16 @@ def take_up(shared, total, f, q, m, level):
 
 
 @entry
-def cycle_in_block(u, f, q, s, used, table, over, total, periodic_x, periodic_y, pre, post, last, control):
+def cycle_in_block(u, f, screening, used, grids, sweeps, control):
     """Compute layer m of u by block m: one V(pre, post) cycle for f with a zero initial guess, pre, post > 0.
 
-    used : number of grids of a layer; `last` sweeps are made on the coarsest grid, pre + post where a layer stops
-    earlier.
+    used : number of grids of a layer; grids : `Grids`; sweeps : pre, post and the number on the coarsest grid, which is
+    pre + post where a layer stops earlier.
     """
     shared = cuda.shared.array(0, word)
     if is_iterating(control):
+        table, over, total, periodic_x, periodic_y = grids
+        pre, post, last = sweeps
         m, total = cuda.blockIdx.x, np.int32(total)
         count = used[m]
         at_end = last if count == table.shape[0] else pre + post
@@ -265,18 +277,18 @@ def cycle_in_block(u, f, q, s, used, table, over, total, periodic_x, periodic_y,
         spacings = cuda.shared.array((MAX_GRIDS, 2), word)
         bring_table(numbers, spacings, table, over, periodic_x, periodic_y)
         level = level_of(np.int32(0), numbers, spacings)
-        take_up(shared, total, f, q, m, level)
+        take_up(shared, total, f, screening.q, m, level)
         for step in range(2 * count - 1):  # one code path for all grids: code that runs once must be fetched first
             n = min(step, 2 * count - 2 - step)
             level = level_of(np.int32(n), numbers, spacings)
             coarse = level_of(np.int32(min(n + 1, count - 1)), numbers, spacings)
-            sweeps = pre if step < count - 1 else (at_end if step == count - 1 else post)
+            repeats = pre if step < count - 1 else (at_end if step == count - 1 else post)
             if step >= count:
                 add_coarse(shared, total, level, coarse)
-            halves, half = 2 * sweeps + (1 if step < count - 1 else 0), 0
+            halves, half = 2 * repeats + (1 if step < count - 1 else 0), 0
             while half < halves:
-                mode = 2 if half == 2 * sweeps else (1 if half == 0 and step < count else 0)
-                half_sweep(shared, total, level, s[m], half & 1, mode)
+                mode = 2 if half == 2 * repeats else (1 if half == 0 and step < count else 0)
+                half_sweep(shared, total, level, screening.s[m], half & 1, mode)
                 half += 1
             if step < count - 1:
                 restrict(shared, total, level, coarse)

@@ -273,13 +273,15 @@ def screen_cpu(finest, q, table, level, scratch):
 
 
 @entry
-def cycle_cpu(u, f, s, q, table, over, work, ranges, from_zero, scratch):
+def cycle_cpu(u, f, screening, grids, operations, scratch):
     """Compute one cycle on each layer of u and f, (layers, ny, nx).
 
-    s : (layers,); q : screening of all grids as stored by `screen_cpu`; table : (grids, COLUMNS); over : (grids, 2),
-    1 / dx^2 and 1 / dy^2; work : (n, 2), operation and grid; ranges : (layers, 3), first and last operation of a layer
-    and its number of grids; scratch : (chunks, numbers), initially 0.
+    screening : factor of each layer, and field on all grids as stored by `screen_cpu`; grids : (grids, COLUMNS) table,
+    and (grids, 2) values of 1 / dx^2 and 1 / dy^2; scratch : (chunks, numbers), initially 0; operations : (n, 2),
+    operation and grid, then (layers, 3), first and last operation of a layer and its number of grids, then whether the
+    initial guess is 0
     """
+    (s, q), (table, over), (work, ranges, from_zero) = screening, grids, operations
     chunks, layers = scratch.shape[0], u.shape[0]
     for chunk in prange(chunks):
         a, finest = scratch[chunk], grid_of(table, 0)

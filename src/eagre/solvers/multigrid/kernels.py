@@ -25,6 +25,13 @@ class Points(NamedTuple):
     step_y: int
 
 
+class Screening(NamedTuple):
+    """Screening of a grid: factor of each layer, and field of the grid, (1, ny, nx) or (ny, nx)."""
+
+    s: Any
+    q: Any
+
+
 @cell
 def neighbours(u, k, j, i, grid):
     """Return the sum of u of the four neighbours divided by the squared distances."""
@@ -37,9 +44,9 @@ def neighbours(u, k, j, i, grid):
 
 
 @cell
-def diagonal(s, q, k, j, i, grid):
+def diagonal(screening, k, j, i, grid):
     """Return the negative diagonal element."""
-    return real(2.0) * (grid.over_dx2 + grid.over_dy2) + s[k] * q[j, i]
+    return real(2.0) * (grid.over_dx2 + grid.over_dy2) + screening.s[k] * screening.q[j, i]
 
 
 @cell
@@ -49,23 +56,23 @@ def clear(k, j, i, u):
 
 
 @cell
-def relax(k, j, i, u, f, s, q, grid, colour):
+def relax(k, j, i, u, f, screening, grid, colour):
     """Relax the points of a colour of a row: half a red-black Gauss-Seidel sweep."""
     m = 2 * i + ((j + colour) & 1)
     if m < u.shape[2]:
-        u[k, j, m] = (neighbours(u, k, j, m, grid) - f[k, j, m]) / diagonal(s, q, k, j, m, grid)
+        u[k, j, m] = (neighbours(u, k, j, m, grid) - f[k, j, m]) / diagonal(screening, k, j, m, grid)
 
 
 @cell
-def damp(k, j, i, u, r, s, q, grid, weight):
+def damp(k, j, i, u, r, screening, grid, weight):
     """Make a damped Jacobi step from the residual r: u += weight (Jacobi update - u)."""
-    u[k, j, i] -= weight * r[k, j, i] / diagonal(s, q, k, j, i, grid)
+    u[k, j, i] -= weight * r[k, j, i] / diagonal(screening, k, j, i, grid)
 
 
 @cell
-def residual(k, j, i, u, f, out, s, q, grid):
+def residual(k, j, i, u, f, out, screening, grid):
     """Set out = f - (u_xx + u_yy - s q u)."""
-    out[k, j, i] = f[k, j, i] - neighbours(u, k, j, i, grid) + diagonal(s, q, k, j, i, grid) * u[k, j, i]
+    out[k, j, i] = f[k, j, i] - neighbours(u, k, j, i, grid) + diagonal(screening, k, j, i, grid) * u[k, j, i]
 
 
 @cell

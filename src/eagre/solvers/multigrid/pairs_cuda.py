@@ -42,7 +42,7 @@ def layers_of_pair(layers):
 
 
 @entry
-def down_pairs(f, q, s, coarse, layers, rows, points, control):
+def down_pairs(f, screening, coarse, layers, rows, points, control):
     """See `down`."""
     if is_iterating(control):
         mine, pair, low, high = layers_of_pair(layers)
@@ -51,7 +51,7 @@ def down_pairs(f, q, s, coarse, layers, rows, points, control):
         first, west, east = columns_of(nx, points.periodic_x)
         here, lane = (west, east), np.int32(cuda.threadIdx.x)
         base, coarse_size = pair * ny * nx, coarse.shape[1] * coarse_nx
-        s_low, s_high = s[low], s[high]
+        s_low, s_high, q = screening.s[low], screening.s[high], screening.q
         stored = mine and lane >= 2 and lane < 2 + STRIP // 2 and first >> 1 < coarse_nx
         start, end = rows_of(ny, np.int32(rows))
         j, ends = np.int32(start - HALO_COLUMNS), ends_of(ny, points.periodic_y)
@@ -83,7 +83,7 @@ def down_pairs(f, q, s, coarse, layers, rows, points, control):
 
 
 @entry
-def up_pairs(u, f, q, s, e, layers, rows, points, control):
+def up_pairs(u, f, screening, e, layers, rows, points, control):
     """See `up`."""
     if is_iterating(control):
         mine, pair, low, high = layers_of_pair(layers)
@@ -93,7 +93,7 @@ def up_pairs(u, f, q, s, e, layers, rows, points, control):
         here, lane = (west, east), np.int32(cuda.threadIdx.x)
         base, coarse_size = pair * ny * nx, e.shape[1] * coarse_nx
         e_low, e_high = low * coarse_size, high * coarse_size
-        s_low, s_high = s[low], s[high]
+        s_low, s_high, q = screening.s[low], screening.s[high], screening.q
         inside = mine and lane >= 2 and lane < 2 + STRIP // 2
         start, end = rows_of(ny, np.int32(rows))
         j, ends = np.int32(start - HALO_COLUMNS), ends_of(ny, points.periodic_y)

@@ -10,6 +10,7 @@ import numpy as np
 from eagre.backend.device import Device, Launch
 from eagre.solvers.multigrid import cycle_cpu as cpu
 from eagre.solvers.multigrid.grids import Grid
+from eagre.solvers.multigrid.kernels import Screening
 
 
 def table_of(grids: Sequence[Grid]) -> tuple[np.ndarray, int, int]:
@@ -72,8 +73,8 @@ class CpuCycle:
         ends = np.cumsum([len(one) for one in each])
         ranges = np.stack([ends - [len(one) for one in each], ends, np.array(used)], axis=1)
         work = np.concatenate(each)
-        known = (self._q, self._table, self._over, work, np.ascontiguousarray(ranges), from_zero, self._scratch)
-        return Launch(self._program, (u, f, s, *known))
+        grids, operations = (self._table, self._over), (work, np.ascontiguousarray(ranges), from_zero)
+        return Launch(self._program, (u, f, Screening(s, self._q), grids, operations, self._scratch))
 
     def screening_launches(self, q: Any, grids: int) -> list[Launch]:
         """Return launches that restrict the screening, (1, ny, nx), to `grids` grids."""

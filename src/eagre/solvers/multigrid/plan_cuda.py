@@ -10,6 +10,7 @@ import numpy as np
 from eagre.backend.device import Device, Launch
 from eagre.solvers.multigrid import block_cuda, pairs_cuda, streaming_cuda
 from eagre.solvers.multigrid.grids import Grid
+from eagre.solvers.multigrid.kernels import Screening
 
 REST = Launch(lambda: None, ())
 """Placeholder in the launches of a cycle for omitted grids."""
@@ -104,8 +105,13 @@ class CudaCycle:
         if self._is_open and level + 1 == len(self._grids):
             return [REST]
         u, f, q = arrays[level]
+        screening = Screening(self._s, q)
         if level >= self.in_block:
-            return [self._in_block(level, u, f, q, [count - level for count in used[:layers]], sweeps, last, control)]
+            return [
+                self._in_block(
+                    level, u, f, screening, [count - level for count in used[:layers]], sweeps, last, control
+                )
+            ]
         coarser = level + 1 < len(self._grids)
         coarse_launches = self.launches(level + 1, arrays, used, sweeps, last, plain, control) if coarser else []
         if not coarser or not self.is_streamed(level, sweeps):
@@ -113,8 +119,8 @@ class CudaCycle:
         visiting = sum(count > level + 1 for count in used)
         (e, coarse_f, _), stream = arrays[level + 1], self._stream
         going_down, going_up = self._pairs if f.dtype == np.uint32 else (self._down, self._up)
-        down = [stream(going_down, level, visiting, f, q, self._s, coarse_f, control=control)] if visiting else []
-        return [*down, *coarse_launches, stream(going_up, level, layers, u, f, q, self._s, e, control=control)]
+        down = [stream(going_down, level, visiting, f, screening, coarse_f, control=control)] if visiting else []
+        return [*down, *coarse_launches, stream(going_up, level, layers, u, f, screening, e, control=control)]
 
     def _stream(self, program: Any, level: int, count: int, *arguments: Any, control: Any) -> Launch:
         (ny, nx), tuning = self._grids[level].shape, self._tuning
@@ -125,14 +131,22 @@ class CudaCycle:
         return Launch(program, (*arguments, count, rows, self._points[level], control), blocks, block)
 
     def _in_block(
-        self, level: int, u: Any, f: Any, q: Any, used: list[int], sweeps: tuple[int, int], last: int, control: Any
+        self,
+        level: int,
+        u: Any,
+        f: Any,
+        screening: Screening,
+        used: list[int],
+        sweeps: tuple[int, int],
+        last: int,
+        control: Any,
     ) -> Launch:
         grids = self._grids[level:]
         table, over, total = block_cuda.table_of(grids)
         columns, rows = block_cuda.threads_of(*grids[0].shape)
-        known = self.device.array(np.array(used, np.int32)), self.device.array(table)
+        number, table = self.device.array(np.array(used, np.int32)), self.device.array(table)
         over = self.device.array(over.astype(self._real))
-        round_ = int(grids[0].x.periodic), int(grids[0].y.periodic)
-        arguments = (u, f, q, self._s, *known, over, total, *round_, *sweeps, last, control)
+        coarsening = block_cuda.Grids(table, over, total, int(grids[0].x.periodic), int(grids[0].y.periodic))
+        arguments = (u, f, screening, number, coarsening, (*sweeps, last), control)
         shared = block_cuda.WORDS * total * np.dtype(self._real).itemsize
         return Launch(self._block, arguments, (len(used),), (columns, rows), shared)

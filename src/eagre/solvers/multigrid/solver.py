@@ -199,10 +199,10 @@ class Multigrid:
         """Return launches of smoothing sweeps on a grid."""
         if self.smoother == "jacobi":
             layers = self._visiting(level)
-            known = (self._u[level], self._r(level), self._s, self._q[level][0], self._points[level])
+            known = (self._u[level], self._r(level), self._screening(level), self._points[level])
             one = [*self._residual(level, layers), self._over("damp", level, layers, *known, self.real(self._weight))]
             return one * count
-        fixed = (self._u[level], self._f[level], self._s, self._q[level][0], self._points[level])
+        fixed = (self._u[level], self._f[level], self._screening(level), self._points[level])
         half = [self._over("relax", level, self._visiting(level), *fixed, colour) for colour in (0, 1)]
         return half * count
 
@@ -224,8 +224,11 @@ class Multigrid:
             self._residuals[level] = self._layers_of(self.grids[level])
         return self._residuals[level]
 
+    def _screening(self, level: int) -> kernels.Screening:
+        return kernels.Screening(self._s, self._q[level][0])
+
     def _residual(self, level: int, layers: int) -> list[Launch]:
-        known = (self._u[level], self._f[level], self._r(level), self._s, self._q[level][0], self._points[level])
+        known = (self._u[level], self._f[level], self._r(level), self._screening(level), self._points[level])
         return [self._over("residual", level, layers, *known)]
 
     def _coarse_correction(self, level: int, cycle: str) -> list[Launch]:

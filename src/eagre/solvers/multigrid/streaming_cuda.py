@@ -91,7 +91,7 @@ def down_row(odd, state, read, s, points):
 
 
 @entry
-def down(f, q, s, coarse, layers, rows, points, control):
+def down(f, screening, coarse, layers, rows, points, control):
     """Compute the right-hand side of the coarser grid, coarsened along both axes, after a sweep from zero."""
     if is_iterating(control):
         m = np.int64(cuda.blockIdx.z) * np.int64(cuda.blockDim.y) + np.int64(cuda.threadIdx.y)
@@ -100,7 +100,7 @@ def down(f, q, s, coarse, layers, rows, points, control):
         first, west, east = columns_of(nx, points.periodic_x)
         here, lane = (west, east), np.int32(cuda.threadIdx.x)
         base, coarse_base = layer * ny * nx, layer * coarse.shape[1] * coarse_nx
-        screened = s[layer]
+        q, screened = screening.q, screening.s[layer]
         stored = m == layer and lane >= 2 and lane < 2 + STRIP // 2 and first >> 1 < coarse_nx
         start, end = rows_of(ny, np.int32(rows))
         j, ends = np.int32(start - HALO_COLUMNS), ends_of(ny, points.periodic_y)
@@ -149,7 +149,7 @@ def up_row(odd, state, read, added, s, points):
 
 
 @entry
-def up(u, f, q, s, e, layers, rows, points, control):
+def up(u, f, screening, e, layers, rows, points, control):
     """Compute the solution of a grid from that of the coarser one, e: repeat `down`, add e, and make a sweep."""
     if is_iterating(control):
         m = np.int64(cuda.blockIdx.z) * np.int64(cuda.blockDim.y) + np.int64(cuda.threadIdx.y)
@@ -158,7 +158,7 @@ def up(u, f, q, s, e, layers, rows, points, control):
         first, west, east = columns_of(nx, points.periodic_x)
         here, lane = (west, east), np.int32(cuda.threadIdx.x)
         base, coarse_base = layer * ny * nx, layer * e.shape[1] * coarse_nx
-        screened = s[layer]
+        q, screened = screening.q, screening.s[layer]
         inside = m == layer and lane >= 2 and lane < 2 + STRIP // 2
         start, end = rows_of(ny, np.int32(rows))
         j, ends = np.int32(start - HALO_COLUMNS), ends_of(ny, points.periodic_y)

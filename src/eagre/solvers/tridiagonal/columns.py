@@ -87,7 +87,7 @@ def column_threads(chunk, shared, me):
         cuda.syncthreads()
         a_0, c_0, d_0 = published_by(shared, np.uint32(me - WIDTH * step if t >= step else me))
         a_1, c_1, d_1 = published_by(shared, np.uint32(me + WIDTH * step if t + step < THREADS else me))
-        a, c, d = reduced(a, c, d, t >= step, t + step < THREADS, a_0, c_0, d_0, a_1, c_1, d_1)
+        a, c, d = reduced(a, c, d, t >= step, t + step < THREADS, (a_0, c_0, d_0), (a_1, c_1, d_1))
         step *= 2
     cuda.syncthreads()
     publish(shared, me, a, c, d)
@@ -165,11 +165,12 @@ def named_barrier(flags, block, low, high):
 
 
 @cell
-def outside(table, interfaces, flags, guard, shared, block, segment, chunk, a, c, d):
+def outside(coupling, shared, block, segment, chunk, a, c):
     """Return the unknowns of this thread's column before and after the block; 0 at the ends of the column.
 
     Ends with a barrier: the published values of all threads are visible.
     """
+    table, interfaces, flags, guard = coupling
     lane, t = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
     segments = np.int32(cuda.gridDim.y)
     below, above = real(0.0), real(0.0)

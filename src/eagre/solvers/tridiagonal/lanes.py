@@ -26,7 +26,7 @@ def lanes_joined(chunk, lane):
         low, high = max(lane - step, 0), min(lane + step, 31)
         a_0, c_0, d_0 = from_lane(a, low), from_lane(c, low), from_lane(d, low)
         a_1, c_1, d_1 = from_lane(a, high), from_lane(c, high), from_lane(d, high)
-        a, c, d = reduced(a, c, d, lane >= step, lane + step < 32, a_0, c_0, d_0, a_1, c_1, d_1)
+        a, c, d = reduced(a, c, d, lane >= step, lane + step < 32, (a_0, c_0, d_0), (a_1, c_1, d_1))
         step *= 2
     return a, c, d
 

@@ -23,6 +23,15 @@ from eagre.kernels.roots import reciprocal
 ENDS = 6  # numbers of `Ends`
 
 
+class Coupling(NamedTuple):
+    """Arrays that couple the blocks of a line: published rows, interface unknowns, flags of blocks, and the guard."""
+
+    table: Any
+    interfaces: Any
+    flags: Any
+    guard: Any
+
+
 class Chunk(NamedTuple):
     """State of the elimination from row to row."""
 
@@ -53,8 +62,9 @@ def between_chunks(chunk, e, f, g):
 
 
 @cell
-def reduced(a, c, d, has_before, has_after, a_0, c_0, d_0, a_1, c_1, d_1):
-    """Return a row after one step of cyclic reduction with the rows _0 before and _1 after it, if they exist."""
+def reduced(a, c, d, has_before, has_after, row_0, row_1):
+    """Return a, c, d of a row after one step of cyclic reduction with the row before and the row after it."""
+    (a_0, c_0, d_0), (a_1, c_1, d_1) = row_0, row_1
     zero, one = real(0.0), real(1.0)
     low = a if has_before else zero
     high = c if has_after else zero

@@ -59,8 +59,9 @@ def needless(guard):
 
 
 @cell
-def column_block(a, b, c, d, x, table, interfaces, flags, guard, shared, block, segments):
+def column_block(system, x, coupling, shared, block, segments):
     """Solve, reduce or finish one block of a group of columns."""
+    a, b, c, d = system
     lane, t = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
     rows, inner = np.int32(b.shape[1]), np.int32(b.shape[2])
     group = np.int32(np.uint32(block) // np.uint32(segments))
@@ -102,10 +103,10 @@ def column_block(a, b, c, d, x, table, interfaces, flags, guard, shared, block, 
         offset += inner
     p, q, r = column_threads(chunk, shared, me)
     if MODE == EXCHANGE or MODE == REDUCE:
-        publish_interfaces(table, block, t, THREADS - 1, lane, chunk, p, q, r)
+        publish_interfaces(coupling.table, block, t, THREADS - 1, lane, chunk, p, q, r)
     if MODE == REDUCE:
         return
-    below, above = outside(table, interfaces, flags, guard, shared, block, segment, chunk, p, q, r)
+    below, above = outside(coupling, shared, block, segment, chunk, p, q)
     lower, here = last_unknowns(shared, me, p, q, r, below, above)
     offset = k + np.int64(ROWS - 1) * inner
     for back in range(ROWS):
@@ -117,7 +118,7 @@ def column_block(a, b, c, d, x, table, interfaces, flags, guard, shared, block, 
 
 
 @entry
-def columns_cuda(a, b, c, d, x, table, interfaces, flags, guard, total, segments):
+def columns_cuda(system, x, coupling, total, segments):
     """Solve systems along the middle axis of (outer, n, inner); block (32, THREADS), grid (groups, segments).
 
     The exact passes distribute their `total` blocks among fewer, so that an unnecessary pass costs little.
@@ -125,14 +126,14 @@ def columns_cuda(a, b, c, d, x, table, interfaces, flags, guard, total, segments
     shared = cuda.shared.array(0, word)
     order = cuda.shared.array(1, np.int32)
     if MODE == REDUCE or MODE == FINISH:
-        if needless(guard):
+        if needless(coupling.guard):
             return
         for block in range(cuda.blockIdx.x, total, cuda.gridDim.x):
             cuda.syncthreads()
-            column_block(a, b, c, d, x, table, interfaces, flags, guard, shared, np.int32(block), np.int32(segments))
+            column_block(system, x, coupling, shared, np.int32(block), np.int32(segments))
     else:
-        block_number(flags, order, np.uint32(0))
-        column_block(a, b, c, d, x, table, interfaces, flags, guard, shared, order[0], np.int32(segments))
+        block_number(coupling.flags, order, np.uint32(0))
+        column_block(system, x, coupling, shared, order[0], np.int32(segments))
 
 
 # -- lines that are contiguous: a lane holds four neighbours ----------------------------------------
@@ -224,8 +225,10 @@ def interface_before(table, partition):
 
 
 @cell
-def around(table, interfaces, flags, guard, order, partition, partitions, within, lane, warp, chunk, a, c):
+def around(coupling, order, partition, partitions, within, chunk, a, c):
     """Return the unknowns before and after a warp's partition: number `within` of the `partitions` of its line."""
+    table, interfaces, flags, guard = coupling
+    lane, warp = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
     below, above = real(0.0), real(0.0)
     if MODE == FINISH:
         below, above = flat_load(interfaces, 2 * partition, 0), flat_load(interfaces, 2 * partition, 1)
@@ -252,8 +255,9 @@ def around(table, interfaces, flags, guard, order, partition, partitions, within
 
 
 @cell
-def row_block(a, b, c, d, x, table, interfaces, flags, guard, order, segments):
+def row_block(system, x, coupling, order, segments):
     """Solve, reduce or finish one block of a line, whose number is order[0]."""
+    a, b, c, d = system
     rows = np.int32(b.shape[1])
     lane, warp = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
     line = np.int32(np.uint32(order[0]) // np.uint32(segments))
@@ -279,12 +283,10 @@ def row_block(a, b, c, d, x, table, interfaces, flags, guard, order, segments):
     chunk = Chunk(s3.a, s3.c, s3.d, s2.e, s2.f, s2.g)
     p, q, r = lanes_joined(chunk, lane)
     if MODE == EXCHANGE or MODE == REDUCE:
-        publish_warp(table, partition, lane, chunk, p, q, r)
+        publish_warp(coupling.table, partition, lane, chunk, p, q, r)
     if MODE == REDUCE:
         return
-    below, above = around(
-        table, interfaces, flags, guard, order, partition, partitions, within, lane, warp, chunk, p, q
-    )
+    below, above = around(coupling, order, partition, partitions, within, chunk, p, q)
     x3 = r - p * below - q * above
     lower = from_lane(x3, max(lane - 1, 0))
     lower = below if lane == 0 else lower
@@ -296,17 +298,17 @@ def row_block(a, b, c, d, x, table, interfaces, flags, guard, order, segments):
 
 
 @entry
-def rows_cuda(a, b, c, d, x, table, interfaces, flags, guard, total, segments):
+def rows_cuda(system, x, coupling, total, segments):
     """Solve systems along the last axis of (lines, n); block (32, WARPS), grid (lines, segments)."""
     order = cuda.shared.array(1, np.int32)
     if MODE == REDUCE or MODE == FINISH:
-        if needless(guard):
+        if needless(coupling.guard):
             return
         for block in range(cuda.blockIdx.x, total, cuda.gridDim.x):
             cuda.syncthreads()
             order[0] = block
             cuda.syncthreads()
-            row_block(a, b, c, d, x, table, interfaces, flags, guard, order, np.int32(segments))
+            row_block(system, x, coupling, order, np.int32(segments))
     else:
-        block_number(flags, order, np.uint32(0))
-        row_block(a, b, c, d, x, table, interfaces, flags, guard, order, np.int32(segments))
+        block_number(coupling.flags, order, np.uint32(0))
+        row_block(system, x, coupling, order, np.int32(segments))

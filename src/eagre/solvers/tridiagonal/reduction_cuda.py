@@ -62,8 +62,12 @@ def combined(shared, row, low, high, rows, width, lane, size):
 
 
 @cell
-def solve_in_parallel(shared, stride, count, rows, width, lane, t, threads, size):
-    """Solve rows stride - 1, 2 stride - 1, .. by parallel cyclic reduction; the unknowns replace d."""
+def solve_in_parallel(shared, stride, count, rows, lanes, t, threads, size):
+    """Solve rows stride - 1, 2 stride - 1, .. by parallel cyclic reduction; the unknowns replace d.
+
+    lanes : number of adjacent lines, and the line of the thread
+    """
+    width, lane = lanes
     held = cuda.local.array((HELD, 4), word)
     step = np.int32(1)
     while step < count:
@@ -134,7 +138,7 @@ def reduction_cuda(a, b, c, d, x, parallel_from):
             put(shared, spot(row, width, lane), size, p, q, r, s)
         cuda.syncthreads()
         stride, count = np.int32(2 * stride), np.int32(count // 2)
-    solve_in_parallel(shared, stride, count, rows, width, lane, t, threads, size)
+    solve_in_parallel(shared, stride, count, rows, (width, lane), t, threads, size)
     while stride > 1:
         stride = np.int32(stride // 2)
         substitute(shared, stride, rows, width, lane, t, threads, size)

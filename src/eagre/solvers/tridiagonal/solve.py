@@ -10,8 +10,7 @@ from eagre.backend.device import Device
 from eagre.backend.select import device_of, select
 from eagre.errors import InputError
 from eagre.solvers.tridiagonal import reduction_cuda
-from eagre.solvers.tridiagonal.choice import best_method
-from eagre.solvers.tridiagonal.launches import launches
+from eagre.solvers.tridiagonal.launches import best_method, launches
 from eagre.solvers.tridiagonal.reduction import reduce_arrays
 
 REDUCTIONS = ("pcr", "cr", "cr-pcr")

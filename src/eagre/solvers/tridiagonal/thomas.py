@@ -17,8 +17,9 @@ TILE = 128  # rows of a transposed tile of contiguous lines; shorter tiles have 
 
 
 @cell
-def forward(a, b, c, d, store, x, o, k, i, n):
+def forward(system, store, x, o, k, i, n):
     """Eliminate row k of n columns from i on: c of the eliminated rows to `store`, d to x; o, k, i : unsigned."""
+    a, b, c, d = system
     if k == 0:
         for m in range(n):
             over = real(1.0) / b[o, k, i + m]
@@ -46,7 +47,7 @@ def thomas_columns_cpu(a, b, c, d, x, scratch):
             start = (group - first * groups) * width
             o, i, n = np.uint32(first), np.uint32(start), min(width, inner - start)
             for k in range(rows):
-                forward(a, b, c, d, store, x, o, np.uint32(k), i, n)
+                forward((a, b, c, d), store, x, o, np.uint32(k), i, n)
             for back in range(1, rows):
                 k = np.uint32(rows - 1 - back)
                 for m in range(n):

@@ -1,4 +1,4 @@
-"""Directional spreading of wave energy."""
+"""Directional spreading of wave energy, and conversion of directions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 
 from eagre.arguments import array_copy
 from eagre.errors import InputError
-from eagre.waves.angles import wrapped
 from eagre.waves.checked import exactly_one, positive
 from eagre.waves.nonlinear.steady import Array, Field
 from eagre.waves.seas.spectra import Spectrum, checked_frequencies
@@ -147,3 +146,29 @@ class DirectionalSpectrum(Spectrum):
             below = np.concatenate([[0.0], np.cumsum(0.5 * (dense[1:] + dense[:-1]))])
             out[n] = np.interp(u * below[-1], below, fine) if below[-1] > 0.0 else 0.0
         return wrapped(out)
+
+
+def from_nautical(degrees: Field) -> Array:
+    """Return the direction of travel of waves that come *from* a compass direction, with x east and y north.
+
+    Parameters
+    ----------
+    degrees : array
+        Direction of origin, clockwise from north (nautical convention of forecasts and SWAN).
+
+    Returns
+    -------
+    array, rad
+        Direction of travel, anticlockwise from east, in [-pi, pi).
+    """
+    return wrapped(np.deg2rad(270.0 - np.asarray(degrees, np.float64)))
+
+
+def to_nautical(direction: Field) -> Array:
+    """Return the compass direction of origin, degrees in [0, 360), of waves that travel to `direction`, rad."""
+    return np.mod(270.0 - np.rad2deg(np.asarray(direction, np.float64)), 360.0)
+
+
+def wrapped(angle: Field) -> Array:
+    """Return an angle, rad, wrapped into [-pi, pi)."""
+    return np.mod(np.asarray(angle, np.float64) + np.pi, 2.0 * np.pi) - np.pi

@@ -15,8 +15,7 @@ import numpy as np
 from eagre.backend.compilation.cells import cuda, entry, real
 from eagre.backend.device import Device, Launch, check_precision
 from eagre.backend.timing import times_of
-from eagre.tuning.block_size import choose_block, choose_march, shapes
-from eagre.tuning.occupancy import Limits
+from eagre.tuning.block_size import Limits, choose_block, choose_march, shapes
 
 PLANES = (1, 2, 4, 8, 16, 32, 64, 128, 1024)
 """Numbers of planes per block."""

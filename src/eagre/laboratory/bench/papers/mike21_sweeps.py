@@ -23,6 +23,7 @@ from eagre.kernels.roots import power_seven_sixths
 from eagre.laboratory.cases.mike21 import pool
 from eagre.models.shallow_water_adi.kernels import BEYOND, face_row
 from eagre.models.shallow_water_adi.memory_layout import layout_of
+from eagre.models.shallow_water_adi.step import Sweep
 
 ALONG_X = switch("ALONG_X", True)
 FOLDED = switch("FOLDED", False)  # mass rows eliminated during the computation of the rows: 5 vectors instead of 10
@@ -94,8 +95,9 @@ def momentum_terms(z, d, flux, qo, qn, line, k, p):
 
 
 @cell
-def build_line(z, d, flux, qo, qn, system, w, line, n, p):
+def build_line(fields, system, w, line, n, p):
     """Store the rows of a line."""
+    z, d, flux, qo, qn, _, _ = fields
     over = real(1.0) / p.w
     for k in range(n):
         system[D_MASS, k, w] = mass_side(z, flux, qo, qn, line, k, p)
@@ -159,8 +161,9 @@ def solve_line(system, z_out, flux_out, w, line, n, p):
 
 
 @cell
-def row_of(z, d, flux, qo, qn, line, k, p):
+def row_of(fields, line, k, p):
     """Return A, B, C, D of face k with the mass rows eliminated, and r of its high cell, as in the model."""
+    z, d, flux, qo, qn, _, _ = fields
     z8 = (
         of(z, line, k - 1, -1), of(z, line, k, -1), of(z, line, k - 1, 0), of(z, line, k, 0),
         of(z, line, k - 1, 1), of(z, line, k, 1), of(z, line, k - 2, 0), of(z, line, k + 1, 0),
@@ -175,15 +178,16 @@ def row_of(z, d, flux, qo, qn, line, k, p):
     )  # fmt: skip
     qo4 = (of(qo, line, k - 1, 0), of(qo, line, k, 0), of(qo, line, k - 1, 1), of(qo, line, k, 1))
     qn4 = (of(qn, line, k - 1, 0), of(qn, line, k, 0), of(qn, line, k - 1, 1), of(qn, line, k, 1))
-    return face_row(z8, d8, flux5, qo4, qn4, p.friction, real(0.0), real(0.0), real(0.0), p)
+    return face_row(z8, d8, flux5, (qo4, qn4), p.friction, real(0.0), (real(0.0), real(0.0)), p)
 
 
 @cell
-def solve_on_the_fly(z, d, flux, qo, qn, system, z_out, flux_out, w, line, n, p):
+def solve_on_the_fly(fields, system, w, line, n, p):
     """Compute and eliminate row after row; one vector of the system, c, is stored."""
+    z_out, flux_out = fields.z_new, fields.flux_new
     upper, value = real(0.0), real(0.0)
     for k in range(n + 1):
-        a, b, c, e, r = row_of(z, d, flux, qo, qn, line, k, p)
+        a, b, c, e, r = row_of(fields, line, k, p)
         over = real(1.0) / (b - a * upper)
         upper, value = c * over, (e - a * value) * over
         system[0, k, w] = upper
@@ -201,25 +205,25 @@ def solve_on_the_fly(z, d, flux, qo, qn, system, z_out, flux_out, w, line, n, p)
 
 
 @entry
-def stored_cpu(z, d, flux, qo, qn, z_out, flux_out, system, lines, n, p):
+def stored_cpu(fields, system, lines, n, p):
     """Line by line with stored rows, as the C program of Aackermann and Dinesen Pedersen (2012)."""
     workers = system.shape[2]
     for w in prange(workers):
         for line in range(w, lines, workers):
-            build_line(z, d, flux, qo, qn, system, w, line, n, p)
+            build_line(fields, system, w, line, n, p)
             if SOLVED:
                 if not FOLDED:
                     eliminate_line(system, w, n)
-                solve_line(system, z_out, flux_out, w, line, n, p)
+                solve_line(system, fields.z_new, fields.flux_new, w, line, n, p)
 
 
 @entry
-def on_the_fly_cpu(z, d, flux, qo, qn, z_out, flux_out, system, lines, n, p):
+def on_the_fly_cpu(fields, system, lines, n, p):
     """Line by line with rows computed on the fly."""
     workers = system.shape[2]
     for w in prange(workers):
         for line in range(w, lines, workers):
-            solve_on_the_fly(z, d, flux, qo, qn, system, z_out, flux_out, w, line, n, p)
+            solve_on_the_fly(fields, system, w, line, n, p)
 
 
 @entry
@@ -234,39 +238,39 @@ def transpose_cpu(source, target, rows, columns):
 
 
 @entry
-def build_cuda(z, d, flux, qo, qn, z_out, flux_out, system, lines, n, p):
+def build_cuda(fields, system, lines, n, p):
     """Store the rows, one thread per line."""
     line = cuda.grid(1)
     if line < lines:
-        build_line(z, d, flux, qo, qn, system, line, line, n, p)
+        build_line(fields, system, line, line, n, p)
 
 
 @entry
-def solve_cuda(z, d, flux, qo, qn, z_out, flux_out, system, lines, n, p):
+def solve_cuda(fields, system, lines, n, p):
     """Solve the stored systems, one thread per line."""
     line = cuda.grid(1)
     if line < lines:
         if not FOLDED:
             eliminate_line(system, line, n)
-        solve_line(system, z_out, flux_out, line, line, n, p)
+        solve_line(system, fields.z_new, fields.flux_new, line, line, n, p)
 
 
 @entry
-def on_the_fly_cuda(z, d, flux, qo, qn, z_out, flux_out, system, lines, n, p):
+def on_the_fly_cuda(fields, system, lines, n, p):
     """Solve with rows computed on the fly, one thread per line."""
     line = cuda.grid(1)
     if line < lines:
-        solve_on_the_fly(z, d, flux, qo, qn, system, z_out, flux_out, line, line, n, p)
+        solve_on_the_fly(fields, system, line, line, n, p)
 
 
 @entry
-def reduced_cuda(z, d, flux, qo, qn, z_out, flux_out, system, lines, n, p):
+def reduced_cuda(fields, system, lines, n, p):
     """Parallel cyclic reduction in shared memory, one block per line, one thread per face; at most 1024 faces."""
     shared = cuda.shared.array(0, word)
     k, size, line = np.int32(cuda.threadIdx.x), np.int32(cuda.blockDim.x), np.int32(cuda.blockIdx.x)
     a, b, c, e, r = real(0.0), real(1.0), real(0.0), real(0.0), real(0.0)
     if k <= n:
-        a, b, c, e, r = row_of(z, d, flux, qo, qn, line, k, p)
+        a, b, c, e, r = row_of(fields, line, k, p)
     step = np.int32(1)
     while step <= n:
         flat_store(shared, np.uint32(k), 0, a)
@@ -292,9 +296,9 @@ def reduced_cuda(z, d, flux, qo, qn, z_out, flux_out, system, lines, n, p):
     flat_store(shared, np.uint32(k), 0, here)
     cuda.syncthreads()
     if k <= n:
-        put(flux_out, line, k, here)
+        put(fields.flux_new, line, k, here)
         if k < n:
-            put(z_out, line, k, r - p.w * (flat_load(shared, np.uint32(k + 1), 0) - here))
+            put(fields.z_new, line, k, r - p.w * (flat_load(shared, np.uint32(k + 1), 0) - here))
 
 
 @entry
@@ -363,7 +367,7 @@ class Sweeps:
     def launches(self, version: Version, which: int, threads: int = THREADS, **switches: Any) -> list[Launch]:
         """Return the launches of a sweep (0 along x, 1 along y) of a version; switches as in ``SOLVED=False``."""
         lines, cells = (self.n, self.n + EXTRA) if which == 0 else (self.n + EXTRA, self.n)
-        fields, out, around = self.model_launches[which].arguments[:5], self.out, ([], [])
+        fields, out, around = self._fields(which)[:5], self.out, ([], [])
         along_x = which == 0
         if version.transposed == "xy"[which]:
             rows, columns = self.n, self.n + EXTRA
@@ -374,7 +378,7 @@ class Sweeps:
             )
             fields, out, along_x = self.transposed[:5], self.transposed[5:], not along_x
         switches = {**self.engine.switches, "ALONG_X": along_x, "FOLDED": version.folded, **switches}
-        arguments = (*fields, *out, self.system, lines, cells, self.engine.numbers[which])
+        arguments = (Sweep(*fields, *out), self.system, lines, cells, self.engine.numbers[which])
         kernels = [self.device.program(kernel, self.precision, switches) for kernel in version.kernels]
         if version.kernels[0] is reduced_cuda:
             block = 32 * -(-(cells + 1) // 32)
@@ -382,6 +386,10 @@ class Sweeps:
         else:
             shape = ((-(-lines // threads),), (threads,), 0)
         return [*around[0], *(Launch(program, arguments, *shape) for program in kernels), *around[1]]
+
+    def _fields(self, which: int) -> tuple[Any, ...]:
+        """Return the fields of a sweep of the model."""
+        return self.model_launches[which].arguments[0]
 
     def _transpose(self, source: Any, target: Any, rows: int, columns: int) -> Launch:
         kernel = transpose_cuda if self.device.kind == "cuda" else transpose_cpu
@@ -398,7 +406,7 @@ class Sweeps:
         for which in (0, 1):
             self.device.run([self.model_launches[which]])
             self.device.run(self.launches(version, which))
-            for array, expected in zip(self.out, self.model_launches[which].arguments[5:7], strict=True):
+            for array, expected in zip(self.out, self._fields(which)[5:7], strict=True):
                 inside = np.s_[1 : self.n + 1, PADDING : PADDING + self.n + EXTRA]
                 a, b = self.device.host(array)[inside].astype(float), self.device.host(expected)[inside].astype(float)
                 maximum = max(maximum, float(np.abs(a - b).max() / np.abs(b).max()))

@@ -82,7 +82,7 @@ def table_b1(run: Run) -> Iterator[Line]:
 def slow_transforms(run: Run) -> Iterator[Line]:
     """Compare grids whose number of intervals has a large prime factor with slightly smaller grids."""
     from eagre.laboratory.bench.machine import threads_limited
-    from eagre.laboratory.cases.bleichrodt2011 import double_gyre
+    from eagre.laboratory.cases.gyres import double_gyre
 
     device = select("cpu")
     for size, (smaller, minimum) in SLOWER.items():
@@ -186,7 +186,7 @@ def update_fraction(run: Run) -> float:
 
 def resolution(run: Run) -> Iterator[Line]:
     """Compare the growth of the streamfunction on a grid that violates the rule, and on one that satisfies it."""
-    from eagre.laboratory.cases.bleichrodt2011 import SCHEME
+    from eagre.laboratory.cases.gyres import SCHEME
     from eagre.models.barotropic.model import BarotropicVorticity
 
     (rule,) = run.numbers(row="coarse grids diverge unless")

@@ -20,11 +20,9 @@ from eagre.laboratory.papers import Number
 from eagre.laboratory.reproduce.measure import alternating, draw_curves, gpu_only
 from eagre.laboratory.reproduce.registry import COUNTERS, Item, Run
 from eagre.laboratory.reproduce.verdicts import Line, compared, exact, explained, holds, misprint, not_run
-from eagre.tuning.block_size import choose_block
-from eagre.tuning.occupancy import KEPLER, KIB
+from eagre.tuning.block_size import KEPLER, KIB, choose_block, tile, tiles
 from eagre.tuning.roofline import Routine
 from eagre.tuning.scenarios import MPDATA, cost, fused
-from eagre.tuning.transactions import tile, tiles
 
 COUNTS = (200, 400)
 """Numbers of steps after which the runs are compared."""

@@ -79,26 +79,26 @@ class FaceFluxes:
         each = zip((ALONG_Z, ALONG_Y, ALONG_X), self._kinds, strict=True)
         numbers = coefficients.numbers
         z, y, x = (Weights(numbers[offset], numbers[offset + 1], kind) for offset, kind in each)
-        arguments = (wind_n, wind_nm1, self._h, self._slopes, x, y, z, self.v1, self.v2, self.v3)
+        arguments = (wind_n, wind_nm1, self._h, self._slopes, x, y, z, (self.v1, self.v2, self.v3))
         return [Launch(self._device.program(faces_cpu, self._precision, switches), arguments)]
 
     def _all(self, wind_n: Velocity, wind_nm1: Velocity, numbers: Any) -> Launch:
         """Return one launch for all faces over flat terrain."""
         registers = self._device.parameters("solver:gcr").faces[self._precision]
         program = self._device.program(advector_cuda.faces_cuda, self._precision, {"REGISTERS": registers})
-        known = (wind_n, wind_nm1, self._h, self._slopes.stretch, numbers, tuple(self._kinds))
+        known = ((wind_n, wind_nm1), self._h, self._slopes.stretch, numbers, tuple(self._kinds))
         tiles = (self._tiles.planes, self._rows)
-        return self._tiles.launch(program, (*known, *tiles, self.v1, self.v2, self.v3, self.partial_maxima))
+        return self._tiles.launch(program, (*known, tiles, (self.v1, self.v2, self.v3), self.partial_maxima))
 
     def _by_axis(self, wind_n: Velocity, wind_nm1: Velocity, numbers: Any) -> list[Launch]:
         """Return a launch per axis: over terrain, one kernel for all faces needs too many registers."""
         (nz, ny, nx), (z, y, x), launches = self._shape, self._kinds, []
         if nx > 1:
-            launches.append(self._over(advector_cuda.face_x, wind_n.u, wind_nm1.u, self._h, numbers, x, self.v1))
+            launches.append(self._over(advector_cuda.face_x, (wind_n.u, wind_nm1.u), self._h, numbers, x, self.v1))
         if ny > 1:
-            launches.append(self._over(advector_cuda.face_y, wind_n.v, wind_nm1.v, self._h, numbers, y, self.v2))
+            launches.append(self._over(advector_cuda.face_y, (wind_n.v, wind_nm1.v), self._h, numbers, y, self.v2))
         if nz > 1:
-            arguments = (wind_n, wind_nm1, self._h, self._slopes, numbers, z, self.v3)
+            arguments = ((wind_n, wind_nm1), (self._h, self._slopes), numbers, z, self.v3)
             launches.append(self._over(advector_cuda.face_z, *arguments))
         return launches
 

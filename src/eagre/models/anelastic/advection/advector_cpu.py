@@ -71,9 +71,9 @@ def row_of_z(k, j, wind_n, wind_nm1, h, g, z, out):
 
 
 @entry
-def faces_cpu(wind_n, wind_nm1, h, g, x, y, z, v1, v2, v3):
-    """Compute all faces; x, y, z : `Weights`."""
-    nz, ny, _ = wind_n.u.shape
+def faces_cpu(wind_n, wind_nm1, h, g, x, y, z, faces):
+    """Compute all faces; x, y, z : `Weights`; faces : v1, v2, v3."""
+    (nz, ny, _), v1, v2, v3 = wind_n.u.shape, faces[0], faces[1], faces[2]
     for row in prange(nz * ny):
         k = row // ny
         j = row - k * ny

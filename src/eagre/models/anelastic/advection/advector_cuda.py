@@ -29,8 +29,9 @@ def previous_index(i, n):
 
 
 @cell
-def face_x(k, j, i, u_n, u_nm1, h, numbers, kind, out):
-    """Compute v1 west of a point, and east of the last point."""
+def face_x(k, j, i, velocity, h, numbers, kind, out):
+    """Compute v1 west of a point, and east of the last point; velocity : current and past u."""
+    u_n, u_nm1 = velocity
     x = Extrapolation(numbers[ALONG_X], numbers[ALONG_X + 1])
     n = u_n.shape[2]
     low, here = mass_flux(k, j, previous_index(i, n), u_n, u_nm1, h, x), mass_flux(k, j, i, u_n, u_nm1, h, x)
@@ -44,8 +45,9 @@ def face_x(k, j, i, u_n, u_nm1, h, numbers, kind, out):
 
 
 @cell
-def face_y(k, j, i, v_n, v_nm1, h, numbers, kind, out):
-    """Compute v2 south of a point, and north of the last point."""
+def face_y(k, j, i, velocity, h, numbers, kind, out):
+    """Compute v2 south of a point, and north of the last point; velocity : current and past v."""
+    v_n, v_nm1 = velocity
     y = Extrapolation(numbers[ALONG_Y], numbers[ALONG_Y + 1])
     n = v_n.shape[1]
     low, here = mass_flux(k, previous_index(j, n), i, v_n, v_nm1, h, y), mass_flux(k, j, i, v_n, v_nm1, h, y)
@@ -59,8 +61,12 @@ def face_y(k, j, i, v_n, v_nm1, h, numbers, kind, out):
 
 
 @cell
-def face_z(k, j, i, wind_n, wind_nm1, h, g, numbers, kind, out):
-    """Compute v3 below a point, and above the last point."""
+def face_z(k, j, i, winds, medium, numbers, kind, out):
+    """Compute v3 below a point, and above the last point.
+
+    winds : current and past velocity; medium : density times the Jacobian, and `Slopes`
+    """
+    (wind_n, wind_nm1), (h, g) = winds, medium
     z = Extrapolation(numbers[ALONG_Z], numbers[ALONG_Z + 1])
     n = h.shape[0]
     low = upward_mass_flux(previous_index(k, n), j, i, wind_n, wind_nm1, h, g, z)
@@ -99,11 +105,13 @@ def outer_faces(low, here, high, i, n, kind):
 
 
 @entry
-def faces_cuda(wind_n, wind_nm1, h, stretch, numbers, kinds, planes, rows, v1, v2, v3, partial_maxima):
+def faces_cuda(winds, h, stretch, numbers, kinds, tiles, faces, partial_maxima):
     """Compute all faces over flat terrain, and the maxima of `outflow_cuda`; kinds: boundary conditions of z, y and x.
 
+    winds : current and past velocity; tiles : levels of a block, and the rows of the maxima; faces : v1, v2, v3.
     An axis of one point has no faces.
     """
+    (wind_n, wind_nm1), (planes, rows), (v1, v2, v3) = winds, tiles, faces
     tree = cuda.shared.array(BLOCK, np.float64)
     nz, ny, nx = wind_n.u.shape
     i = np.uint32(cuda.blockIdx.x * LANES + cuda.threadIdx.x)

@@ -28,10 +28,9 @@ from eagre.backend.device import Device, Launch, check_precision
 from eagre.models.anelastic.pressure.operator import Wind
 from eagre.models.anelastic.pressure.operator_launches import PressureOperator
 from eagre.models.anelastic.step_coefficients import HALF, SCALE
-from eagre.solvers.gcr.fused import Tiles, vector_of
+from eagre.solvers.gcr.fused import SeparableStencil, Tiles, on_device, vector_of
 from eagre.solvers.gcr.fused_cuda import BLOCK, SCOPE, kernel, next_to
 from eagre.solvers.gcr.iteration import arrived
-from eagre.solvers.gcr.separable_stencil import SeparableStencil, on_device
 
 RESIDUAL = """
 def residual_cuda(phi, u, v, w, r, star, first, periodic, planes, rows, control, partials, arrived):

@@ -43,8 +43,9 @@ def slope_of_w(w, m, z, y, x):
 
 
 @cell
-def upward_flux(k, j, i, f, w, m, grid, mix, out):
-    """Compute the vertical flux of f divided by density, f: u (TILT 1), v (TILT 2) or a scalar."""
+def upward_flux(k, j, i, fields, m, grid, mix, out):
+    """Compute the vertical flux of f divided by density, f: u (TILT 1), v (TILT 2) or a scalar; fields : f and w."""
+    f, w = fields
     z = centre(line_at(k, axis_z(grid)))
     y, x = centre(line_at(j, axis_y(grid))), centre(line_at(i, axis_x(grid)))
     a = thick(m, mix, k, j, i)
@@ -57,8 +58,12 @@ def upward_flux(k, j, i, f, w, m, grid, mix, out):
 
 
 @cell
-def add_drag(k, j, i, wind, u, v, mixing, ground, weight, out):
-    """Add the surface momentum flux, and half of the supplying flux at the first level; region (1, ny, nx)."""
+def add_drag(k, j, i, winds, mixing, ground, weight, out):
+    """Add the surface momentum flux, and half of the supplying flux at the first level; region (1, ny, nx).
+
+    winds : the wind of the flux, u and v
+    """
+    wind, u, v = winds
     friction = friction_at(u, v, ground, k, j, i)
     supply = supply_at(friction, mixing, ground, k, j, i) * (wind[k + 1, j, i] - wind[k, j, i])
     out[k, j, i] = -ground.root[j, i] * friction * wind[k + 1, j, i]
@@ -135,7 +140,7 @@ class SubgridFluxes:
         fields, (medium, grid) = diffusion.whole_theta(self._fields)[0], diffusion.space
         tilt = {"u": 1, "v": 2}.get(name, 0)
         mixing = diffusion.mixing_of(name)
-        arguments = (fields[name], fields["w"], medium, grid, mixing, self.field)
+        arguments = ((fields[name], fields["w"]), medium, grid, mixing, self.field)
         return [self._over(upward_flux, setup.shape, *arguments, TILT=tilt), *self._at_ground(name)]
 
     def _at_ground(self, name: str) -> list[Work]:
@@ -145,7 +150,7 @@ class SubgridFluxes:
         if surface is None or surface.roughness is None or name not in ("u", "v"):
             return []
         u, v = self._fields["u"], self._fields["v"]
-        arguments = (self._fields[name], u, v, self._diffusion.mixing, ground.ground, self._weight, self.field)
+        arguments = ((self._fields[name], u, v), self._diffusion.mixing, ground.ground, self._weight, self.field)
         return [self._over(add_drag, region, *arguments, MIXED=True)]
 
     def _over(self, cell: Any, region: tuple[int, ...], *arguments: Any, **switches: Any) -> Work:

@@ -62,8 +62,9 @@ def supply_at(friction, mixing, ground, k, j, i):
 
 
 @cell
-def add_stress(k, j, i, u, v, mixing, ground, du, dv):
-    """Add the drag to D of u and v at the two lowest levels; region (1, ny, nx)."""
+def add_stress(k, j, i, wind, mixing, ground, rates):
+    """Add the drag to D of u and v at the two lowest levels; region (1, ny, nx); wind : u and v; rates : D of both."""
+    (u, v), (du, dv) = wind, rates
     first_u, first_v = u[k + 1, j, i], v[k + 1, j, i]
     friction = friction_at(u, v, ground, k, j, i)
     drag = ground.root[j, i] * friction * ground.over_half[j, i]
@@ -138,6 +139,6 @@ class SurfaceFluxes:
             launches.append(self._device.over(loop, region, arguments))
         if surface.roughness is not None:
             loop = self._device.loop(add_stress, self._precision, {"MIXED": mixing is not None})
-            arguments = (u, v, u if mixing is None else mixing, self.ground, out["u"], out["v"])
+            arguments = ((u, v), u if mixing is None else mixing, self.ground, (out["u"], out["v"]))
             launches.append(self._device.over(loop, region, arguments))
         return launches

@@ -92,7 +92,6 @@ def energy_spectrum(
 
 
 INNER = (slice(1, -1), slice(1, -1))
-CENTRE = 4  # index of the centre in the nine-point stencil
 JACOBIANS = {"arakawa": kernels.arakawa_jacobian, "advective": kernels.advective_jacobian}
 
 
@@ -166,5 +165,5 @@ def _laplacian(field: np.ndarray, setup: Setup) -> np.ndarray:
 
 
 def _jacobian(psi: np.ndarray, carried: np.ndarray, setup: Setup) -> np.ndarray:
-    values = [value for field in (psi, carried) for k, value in enumerate(_neighbours(field)) if k != CENTRE]
-    return JACOBIANS[setup.jacobian](*values) / (4.0 * setup.grid.dx * setup.grid.dy)
+    stencils = (kernels.Stencil(*_neighbours(field)) for field in (psi, carried))
+    return JACOBIANS[setup.jacobian](*stencils) / (4.0 * setup.grid.dx * setup.grid.dy)

@@ -10,7 +10,7 @@ import numpy as np
 
 from eagre.backend.device import Device, Launch, check_precision
 from eagre.models.barotropic.inversion import CpuBox, CudaBox, Inversion, Launches, TransformInversion
-from eagre.models.barotropic.kernels import Coefficients, Coupling
+from eagre.models.barotropic.kernels import Coefficients, Coupling, LayerFields
 from eagre.models.barotropic.setup import Setup
 from eagre.models.barotropic.state import State
 from eagre.models.barotropic.update import reference, update_cpu, update_cuda
@@ -21,14 +21,9 @@ MIN_ROWS = 8  # minimum number of rows per chunk
 
 
 class Update(NamedTuple):
-    """Arguments of the update kernel of a layer: fields (my + 2, mx + 2), weights (4,)."""
+    """Arguments of the update kernel of a layer; weights : (4,)."""
 
-    psi: Any
-    q: Any
-    new: Any  # the new vorticity
-    target: Any  # copy of `new` that the solver overwrites with psi
-    older: Any  # tendencies; the new one replaces the oldest
-    oldest: Any
+    fields: LayerFields
     curl: Any  # the forcing (`kernels.FORCING`)
     weights: Any  # (c0, c1, c2, c3)
     c: Coefficients
@@ -111,36 +106,35 @@ def library_inversion(setup: Setup, kernels: str = "fast") -> TransformInversion
     return TransformInversion(setup.inner, (grid.dy, grid.dx), (kinds[1], kinds[0]), kernels)
 
 
-def plain_update(state: State, layer: int | None, fields: Update, switches: Switches) -> Launches:
+def plain_update(state: State, layer: int | None, numbers: Update, switches: Switches) -> Launches:
     """Return the launches of the update by reference kernels."""
     cell, more = reference.updated, ()
     if state.setup.compensated_summation and layer is not None:
         cell, more = reference.updated_compensated, (state.rounding[layer],)
     program = state.device.loop(cell, state.precision, switches)
-    return [state.device.over(program, state.setup.inner, (*fields, *more))]
+    return [state.device.over(program, state.setup.inner, (*numbers, *more))]
 
 
-def rows_update_cpu(state: State, layer: int | None, fields: Update, switches: Switches) -> Launches:
+def rows_update_cpu(state: State, layer: int | None, numbers: Update, switches: Switches) -> Launches:
     """Return the launches of the update in row chunks, one per thread."""
     rows, columns = state.setup.inner
-    coupled = isinstance(fields.curl, Coupling)
-    switches = {**switches, "COPY": fields.target is not fields.new, "COUPLED": coupled}
+    coupled = isinstance(numbers.curl, Coupling)
+    switches = {**switches, "COPY": numbers.fields.target is not numbers.fields.new, "COUPLED": coupled}
     program = state.device.program(update_cpu.update_cpu, state.precision, switches)
     chunks = max(1, min(state.device.parameters("cpu.barotropic").pieces, rows // MIN_ROWS))
-    return [Launch(program, (*fields, np.zeros((chunks, columns), state.real)))]
+    return [Launch(program, (*numbers, np.zeros((chunks, columns), state.real)))]
 
 
 def rows_update_cuda(inversion: CudaBox) -> Updater:
     """Return an updater that computes the update and, for a layer, the transform of its rows in one kernel."""
     box = inversion.box
 
-    def update(state: State, layer: int | None, fields: Update, switches: Switches) -> Launches:
+    def update(state: State, layer: int | None, numbers: Update, switches: Switches) -> Launches:
         switches = {**switches, **box.switches(update=True), "TRANSFORM": layer is not None}
-        if isinstance(fields.curl, Coupling):
+        if isinstance(numbers.curl, Coupling):
             switches["LOAD_FORCING"] = update_cuda.load_coupling
         program = state.device.program(update_cuda.update_cuda, state.precision, switches)
-        arrays = (*fields[:3], *fields[4:])  # without `target`: psi has a separate array
-        arguments = (*arrays, inversion.spectra[layer or 0], box.table)
+        arguments = (*numbers, inversion.spectra[layer or 0], box.table)
         return [Launch(program, arguments, *box.geometry(update=True), early=box.early > 0)]
 
     return update

@@ -19,14 +19,15 @@ from __future__ import annotations
 import numpy as np
 
 from eagre.backend.compilation.cells import cell, real
-from eagre.models.barotropic.kernels import FORCING, HISTORY, JACOBIAN, change, five_points, stencil_tendency
+from eagre.models.barotropic.kernels import FORCING, HISTORY, JACOBIAN, change, five_points, stencil, stencil_tendency
 
 
 @cell
-def change_of(j, i, psi, q, older, oldest, curl, weights, c):
+def change_of(j, i, fields, curl, weights, c):
     """Return the increment of q in a step at (j + 1, i + 1); the new tendency F replaces the oldest."""
     k, m = j + 1, i + 1
-    f = stencil_tendency(psi, q, j, i, FORCING(curl, k, m), c)
+    older, oldest = fields.older, fields.oldest
+    f = stencil_tendency(fields.psi, fields.q, j, i, FORCING(curl, k, m), c)
     if HISTORY == 2:
         total = change(f, older[k, m], oldest[k, m], weights)
         oldest[k, m] = f
@@ -37,27 +38,27 @@ def change_of(j, i, psi, q, older, oldest, curl, weights, c):
 
 
 @cell
-def updated(j, i, psi, q, new, target, older, oldest, curl, weights, c):
-    """Set new = target = c3 q + c0 F + c1 F_old + c2 F_older at (j + 1, i + 1)."""
-    added = change_of(j, i, psi, q, older, oldest, curl, weights, c)
-    value = weights[3] * q[j + 1, i + 1] + added
-    new[j + 1, i + 1] = value
-    target[j + 1, i + 1] = value
+def updated(j, i, fields, curl, weights, c):
+    """Set new = target = c3 q + c0 F + c1 F_old + c2 F_older at (j + 1, i + 1); fields : `LayerFields`."""
+    added = change_of(j, i, fields, curl, weights, c)
+    value = weights[3] * fields.q[j + 1, i + 1] + added
+    fields.new[j + 1, i + 1] = value
+    fields.target[j + 1, i + 1] = value
 
 
 @cell
-def updated_compensated(j, i, psi, q, new, target, older, oldest, curl, weights, c, rounding):
+def updated_compensated(j, i, fields, curl, weights, c, rounding):
     """Apply `updated` with compensated summation: the rounding error is stored and added in the next step (Kahan 1965).
 
     The sum is evaluated in double precision, because the compiler may reorder a compensated sum in single precision.
     Source: doi:10.1145/363707.363723.
     """
-    added = change_of(j, i, psi, q, older, oldest, curl, weights, c)
-    exact = np.float64(q[j + 1, i + 1]) + (np.float64(added) + np.float64(rounding[j + 1, i + 1]))
+    added = change_of(j, i, fields, curl, weights, c)
+    exact = np.float64(fields.q[j + 1, i + 1]) + (np.float64(added) + np.float64(rounding[j + 1, i + 1]))
     value = real(exact)
     rounding[j + 1, i + 1] = real(exact - np.float64(value))
-    new[j + 1, i + 1] = value
-    target[j + 1, i + 1] = value
+    fields.new[j + 1, i + 1] = value
+    fields.target[j + 1, i + 1] = value
 
 
 @cell
@@ -69,24 +70,7 @@ def set_forcing(j, i, wind, total):
 @cell
 def subtract_topography(j, i, psi, bed, total, jacobian):
     """Subtract J(psi, b) from total at (j + 1, i + 1); b : f0 (bed height) / D; jacobian : 1 / (4 dx dy)."""
-    advection = jacobian * JACOBIAN(
-        psi[j, i],
-        psi[j, i + 1],
-        psi[j, i + 2],
-        psi[j + 1, i],
-        psi[j + 1, i + 2],
-        psi[j + 2, i],
-        psi[j + 2, i + 1],
-        psi[j + 2, i + 2],
-        bed[j, i],
-        bed[j, i + 1],
-        bed[j, i + 2],
-        bed[j + 1, i],
-        bed[j + 1, i + 2],
-        bed[j + 2, i],
-        bed[j + 2, i + 1],
-        bed[j + 2, i + 2],
-    )
+    advection = jacobian * JACOBIAN(stencil(psi, j, i), stencil(bed, j, i))
     total[j + 1, i + 1] -= advection
 
 

@@ -40,11 +40,13 @@ def row_advance(zeta, new, older, oldest, weights, j, f):
 
 
 @entry
-def update_cpu(psi, zeta, new, target, older, oldest, curl, weights, c, scratch):
+def update_cpu(fields, curl, weights, c, scratch):
     """Set new = zeta + dt F at interior points, and with COPY copy new to `target`, which the solver overwrites.
 
-    psi, zeta, new, target, older, oldest : (my + 2, mx + 2); scratch : (chunks, mx).
+    fields : `LayerFields`; scratch : (chunks, mx).
     """
+    psi, zeta, new = fields.psi, fields.q, fields.new
+    target, older, oldest = fields.target, fields.older, fields.oldest
     rows = psi.shape[0] - 2
     chunks = scratch.shape[0]
     for chunk in prange(chunks):

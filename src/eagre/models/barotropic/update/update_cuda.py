@@ -23,7 +23,7 @@ from eagre.backend.compilation.cells import (
     switch,
     word,
 )
-from eagre.models.barotropic.kernels import HISTORY, advanced, tendency, wind_at
+from eagre.models.barotropic.kernels import HISTORY, advanced, stencil, tendency, wind_at
 from eagre.solvers.poisson.rows_cuda import (
     ROW,
     begin,
@@ -108,22 +108,19 @@ LOAD_FORCING = switch("LOAD_FORCING", load_wind)  # or `load_coupling`
 
 
 @cell
-def computed(p, z, row, previous, forcing, w, c, m, width, result):
+def computed(p, z, row, previous, forcing, numbers, m, result):
     """Store the new vorticity and tendency of the row after `row` in result[2 row], result[2 row + 1].
 
-    Both are zero on walls and outside the grid.
+    Both are zero on walls and outside the grid. numbers : weights, and `Coefficients`
     """
-    s, k, t = row, row + 1, row + 2
+    w, c = numbers
+    width = np.uint64(ROW + 1)
     for n in range(VECTOR):
-        f = tendency(
-            p[s, n], p[s, n + 1], p[s, n + 2], p[k, n], p[k, n + 1], p[k, n + 2], p[t, n], p[t, n + 1], p[t, n + 2],
-            z[s, n], z[s, n + 1], z[s, n + 2], z[k, n], z[k, n + 1], z[k, n + 2], z[t, n], z[t, n + 1], z[t, n + 2],
-            forcing[row, n], c,
-        )  # fmt: skip
+        f = tendency(stencil(p, row, n), stencil(z, row, n), forcing[row, n], c)
         long_before = real(0.0)
         if HISTORY == 2:
             long_before = previous[row + 2, n]
-        value = advanced(z[k, n + 1], f, previous[row, n], long_before, w)
+        value = advanced(z[row + 1, n + 1], f, previous[row, n], long_before, w)
         inside = m + np.uint64(n) > np.uint64(0) and m + np.uint64(n + 1) < width
         result[row + row, n] = value if inside else real(0.0)
         result[row + row + 1, n] = f if inside else real(0.0)
@@ -151,8 +148,10 @@ def put_columns(result, shared, table, m):
 
 
 @cell
-def update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low, m, ny):
+def update_columns(fields, curl, numbers, shared, table, low, m):
     """Update rows low + 1, low + 2, columns m .. m + VECTOR - 1, and copy the new vorticity to shared memory."""
+    psi, zeta, new, _, older, oldest = fields
+    ny = np.uint64(psi.shape[0] - 1)
     p = cuda.local.array((4, SPAN), real)
     z = cuda.local.array((4, SPAN), real)
     previous = cuda.local.array((4, VECTOR), real)
@@ -167,8 +166,8 @@ def update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low
     load_history(older, oldest, second, previous, 1)
     LOAD_FORCING(curl, first, low + np.uint64(1), m, width, forcing, 0)
     LOAD_FORCING(curl, second, low + np.uint64(2), m, width, forcing, 1)
-    computed(p, z, 0, previous, forcing, w, c, m, width, result)
-    computed(p, z, 1, previous, forcing, w, c, m, width, result)
+    computed(p, z, 0, previous, forcing, numbers, m, result)
+    computed(p, z, 1, previous, forcing, numbers, m, result)
     store_columns(new, first, result, 0)
     store_history(older, oldest, first, result, 1)
     if low + np.uint64(2) < ny:
@@ -179,23 +178,23 @@ def update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low
 
 
 @cell
-def update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, t, low, ny):
+def update_rows(fields, curl, weights, c, shared, table, t, low):
     """Update rows low + 1 and low + 2, and copy the new vorticity to shared memory."""
     w = (weights[np.uint64(0)], weights[np.uint64(1)], weights[np.uint64(2)], weights[np.uint64(3)])
     for chunk in range((ROW - 1) // (VECTOR * THREADS) + 1):
         m = np.uint64(VECTOR) * (t + np.uint64(chunk * THREADS))
         if m < np.uint64(ROW):
-            update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low, m, ny)
+            update_columns(fields, curl, (w, c), shared, table, low, m)
     if TRANSFORM:
         clear_ends(shared, t)
         cuda.syncthreads()
 
 
 @entry
-def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, spectrum, table):
+def update_cuda(fields, curl, weights, c, spectrum, table):
     """Set new = zeta + dt F in interior rows and spectrum = sine transform of new along x; two rows per block.
 
-    psi, zeta, new, older, oldest : (ny + 1, nx + 1), rows aligned to 16 bytes, with zero padding;
+    fields : `LayerFields` (ny + 1, nx + 1), rows aligned to 16 bytes, with zero padding; `target` is not used;
     spectrum : stored in tiles (`rows_cuda.first_index`); with HISTORY = 1 `oldest` is not used, without TRANSFORM
     `spectrum`.
     """
@@ -203,9 +202,9 @@ def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, spectrum, table
     v = cuda.local.array(R, cplx)
     t = np.uint64(cuda.threadIdx.x)
     begin()
-    ny = np.uint64(psi.shape[0] - 1)
+    ny = np.uint64(fields.psi.shape[0] - 1)
     low = np.uint64(2) * np.uint64(cuda.blockIdx.x)
-    update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, t, low, ny)
+    update_rows(fields, curl, weights, c, shared, table, t, low)
     if TRANSFORM:
         active = transform_rows(shared, table, v, t)
         finish()

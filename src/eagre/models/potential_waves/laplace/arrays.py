@@ -147,7 +147,7 @@ class LaplacePart:
         nz, known = self.vertical.nz, (self.geometry, self._sources, self._columns, self._lines)
         launches = [
             self.volume("set_slopes", nz, self.psi, self._slopes, self._columns),
-            self.volume("residual", nz - 1, self.psi, self._slopes, self._r, *known),
+            self.volume("residual", nz - 1, (self.psi, self._slopes), self._r, known[:2], *known[2:]),
         ]
         if self._missing is None:
             launches.insert(0, self.plane("set_ghosts", self.psi, *known))

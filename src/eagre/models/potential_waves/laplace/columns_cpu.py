@@ -144,8 +144,9 @@ def across(psi, m, j, x0, n, along, a, to):
 
 
 @cell
-def add_across(psi, m, j, x0, n, along, a, row, to):
-    """Add Psi_yy of the row segment at offset `row` to the row at offset `to`."""
+def add_across(psi, m, segment, along, a, row, to):
+    """Add Psi_yy of the row segment at offset `row` to the row at offset `to`; segment : j, x0, n."""
+    j, x0, n = segment
     ny, w, p = psi.shape[1], four(along.yy), along.periodic_y
     n1, n2, n3, n4 = neighbour(j, 1, ny, p), neighbour(j, 2, ny, p), neighbour(j, 3, ny, p), neighbour(j, 4, ny, p)
     s1, s2, s3, s4 = neighbour(j, -1, ny, p), neighbour(j, -2, ny, p), neighbour(j, -3, ny, p), neighbour(j, -4, ny, p)
@@ -219,7 +220,7 @@ def set_layer(psi, m, j, x0, n, full, along, a):
         a[row + i + (LAP * STRIDE + MARGIN)] = even(a, row, i, xx)
     if psi.shape[1] > 1:
         across(psi, m, j, x0, n, along, a, np.uint32(Y * STRIDE))
-        add_across(psi, m, j, x0, n, along, a, row, np.uint32((LAYERS + ROWS * m + LAP) * STRIDE))
+        add_across(psi, m, (j, x0, n), along, a, row, np.uint32((LAYERS + ROWS * m + LAP) * STRIDE))
     for i in range(full):
         along_x, along_y = a[z + i + (X * STRIDE + MARGIN)], a[z + i + (Y * STRIDE + MARGIN)]
         h_x, h_y = a[z + i + (HX * STRIDE + MARGIN)], a[z + i + (HY * STRIDE + MARGIN)]
@@ -253,14 +254,24 @@ def add_missing(missing, j, x0, n, lowest, a, to):
         a[to + i + MARGIN] += real(2.0) / lowest * over_d * over_d * missing[0, j, x0 + i]
 
 
+class Fields(NamedTuple):
+    """Fields of the Laplace problem: psi, (nz + 1, ny, nx) with its ghosts, and data of the columns."""
+
+    psi: Any
+    geometry: Any
+    sources: Any
+    missing: Any  # (1, ny, nx) if Psi below the bed is an unknown
+
+
 @entry
-def residual_cpu(psi, geometry, sources, missing, f, transform, along, windows, scratch, width):
+def residual_cpu(fields, f, transform, along, windows, scratch, width):
     """Modes of the residual of psi, into f.
 
-    psi : (nz + 1, ny, nx) with its ghosts; missing : (1, ny, nx) if Psi below the bed is an unknown;
-    f : (nz - 1, ny, nx); transform : (nz - 1, columns in whole groups);
+    fields : `Fields`; f : (nz - 1, ny, nx); transform : (nz - 1, columns in whole groups);
     scratch : (chunks, numbers), 0 at first; width : points of a row segment.
     """
+    psi, geometry = fields.psi, fields.geometry
+    sources, missing = fields.sources, fields.missing
     layers, ny, nx = f.shape
     tiles, chunks, rows = (nx + width - 1) // width, scratch.shape[0], LAYERS + ROWS * psi.shape[0]
     for chunk in prange(chunks):
@@ -287,11 +298,13 @@ def residual_cpu(psi, geometry, sources, missing, f, transform, along, windows, 
 
 
 @cell
-def set_ghost_row(psi, geometry, sources, missing, j, x0, n, along, weights, only_missing, a):
-    """Set Psi of the layer below the bed, of a row segment; weights : of d/dsigma at the bed, (nz + 1,).
+def set_ghost_row(fields, segment, along, weights, only_missing, a):
+    """Set Psi of the layer below the bed, of a row segment j, x0, n; weights : of d/dsigma at the bed, (nz + 1,).
 
     only_missing : set the residual of the bed condition instead
     """
+    psi, geometry, sources, missing = fields
+    j, x0, n = segment
     z, bottom = np.uint32(0), psi.shape[0] - 2
     row = np.uint32((LAYERS + ROWS) * STRIDE)
     load_row(psi, bottom, j, x0, n, along.periodic_x, a, row)
@@ -334,8 +347,13 @@ def set_velocity_row(psi, geometry, j, x0, n, weights, w, a):
 
 
 @entry
-def ends_cpu(psi, geometry, sources, missing, w, along, bottom, surface, with_w, scratch, width):
-    """Set the layer below the bed or `missing`; or the layer and w~ if `with_w`; see `residual_cpu`."""
+def ends_cpu(fields, w, along, weights, with_w, scratch, width):
+    """Set the layer below the bed or `missing`; or the layer and w~ if `with_w`; see `residual_cpu`.
+
+    weights : of d/dsigma at the bed and at the surface, (nz + 1,) each
+    """
+    psi, geometry = fields.psi, fields.geometry
+    bottom, surface = weights[0], weights[1]
     ny, nx = psi.shape[1], psi.shape[2]
     tiles, chunks = (nx + width - 1) // width, scratch.shape[0]
     for chunk in prange(chunks):
@@ -344,7 +362,7 @@ def ends_cpu(psi, geometry, sources, missing, w, along, bottom, surface, with_w,
             j = item // tiles
             x0 = np.uint32((item - j * tiles) * width)
             n = min(width, nx - np.int64(x0))
-            set_ghost_row(psi, geometry, sources, missing, j, x0, n, along, bottom, GHOSTS and not with_w, a)
+            set_ghost_row(fields, (j, x0, n), along, bottom, GHOSTS and not with_w, a)
             if with_w:
                 set_velocity_row(psi, geometry, j, x0, n, surface, w, a)
 
@@ -358,11 +376,12 @@ def correct_ghosts(psi, missing, j, x0, n, factor, a):
 
 
 @entry
-def correct_cpu(u, psi, missing, partials, transform, relaxation, lowest, scratch, width):
+def correct_cpu(u, psi, missing, partials, transform, numbers, scratch, width):
     """Add the corrections of the modes u, and sum their squares; partials : (ny * segments per row,).
 
-    missing : see `residual_cpu`; lowest : sigma of the layer above the bed.
+    missing : see `Fields`; numbers : relaxation factor, and sigma of the layer above the bed.
     """
+    relaxation, lowest = numbers
     layers, ny, nx = u.shape
     tiles, chunks, rows = (nx + width - 1) // width, scratch.shape[0], LAYERS + ROWS * psi.shape[0]
     for chunk in prange(chunks):

@@ -284,9 +284,9 @@ def residual_cell(
     pitch = wide + 2 * half
     modes = range(nz - 1)
     names = {"WIDE": wide, "TALL": tall, "HALO_X": 2 * half, "HALO_Y": 2 * half * plane, "HALF": half, "PITCH": pitch}
-    parameters = "shared, psi, out, geometry, sources, missing, over_dx, over_dy, round_x, round_y"
+    parameters = "shared, psi, out, geometry, sources, missing, axes"
     last = nz - (not ghosts)
-    lines = [f"def residual_of_column({parameters}):"]
+    lines = [f"def residual_of_column({parameters}):", "    over_dx, over_dy, round_x, round_y = axes"]
     lines += PLACES.strip("\n").splitlines() + COEFFICIENTS.strip("\n").splitlines()
     for m in range(1, AHEAD + 1):
         lines += _loads(m, last)
@@ -311,7 +311,7 @@ def residual_cell(
 
 
 @cell
-def residual_of_column(shared, psi, out, geometry, sources, missing, over_dx, over_dy, round_x, round_y):
+def residual_of_column(shared, psi, out, geometry, sources, missing, axes):
     """Stands for `residual_cell`."""
 
 
@@ -319,11 +319,11 @@ COLUMN = switch("COLUMN", residual_of_column)
 
 
 @entry
-def set_residuals(psi, out, geometry, sources, missing, over_dx, over_dy, round_x, round_y, control):
-    """The residuals of tiles of columns."""
+def set_residuals(psi, out, geometry, sources, missing, axes, control):
+    """The residuals of tiles of columns; axes : 1 / dx and 1 / dy, then whether each axis is periodic."""
     shared = cuda.shared.array(0, word)
     if is_iterating(control):
-        COLUMN(shared, psi, out, geometry, sources, missing, over_dx, over_dy, round_x, round_y)
+        COLUMN(shared, psi, out, geometry, sources, missing, axes)
 
 
 def correction_cell(vertical: Vertical, to_layers: np.ndarray, ghosts: bool = False, paired: bool = False) -> Cell:

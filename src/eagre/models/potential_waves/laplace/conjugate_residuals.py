@@ -140,8 +140,12 @@ def combine_point(k, j, i, u, directions, images, numbers, layers):
 
 
 @cell
-def advance(k, j, i, u, f, directions, images, numbers, layers):
-    """Apply alpha times the newest direction: update r and f, and set u, the modes of the correction."""
+def advance(k, j, i, u, f, pairs, numbers, layers):
+    """Apply alpha times the newest direction: update r and f, and set u, the modes of the correction.
+
+    pairs : directions and their images
+    """
+    directions, images = pairs
     here, r = np.int64(numbers[NEWEST]) * layers + k, SLOTS * layers + k
     alpha = real(numbers[ALPHA])
     for m in range(np.int64(i), i + 1 if SIDE_BY_SIDE else f.shape[2]):
@@ -277,7 +281,7 @@ class ConjugateResiduals:
             *self._products(SLOTS, "set_factors"),
             self._over("combine", multigrid.u, *both),
             *self._products(2, "set_step"),
-            self._over("advance", multigrid.u, multigrid.f, *both),
+            self._over("advance", multigrid.u, multigrid.f, both),
             self._device.over(keep_psi, shape, (self._stored_psi, laplace.psi)),
             *laplace.correction(1.0),
         ]

@@ -122,12 +122,12 @@ class CpuColumns:
         known = (self._to_modes, self._along, self._windows, self._scratch, self.width)
         return [
             self._ends(psi, geometry, sources, w, False),
-            Launch(self._programs["residual_cpu"], (psi, geometry, sources, self._missing, f, *known)),
+            Launch(self._programs["residual_cpu"], (cpu.Fields(psi, geometry, sources, self._missing), f, *known)),
         ]
 
     def correct(self, u: Any, psi: Any, partials: Any, relaxation: Any, control: Any) -> list[Launch]:
         """Return launches that add the correction from the modes u and sum its squares."""
-        known = (self._to_layers, self._short(relaxation), self._lowest, self._changes, self.width)
+        known = (self._to_layers, (self._short(relaxation), self._lowest), self._changes, self.width)
         return [Launch(self._programs["correct_cpu"], (u, psi, self._missing, partials, *known))]
 
     def end(self, psi: Any, geometry: Any, sources: Any, w: Any) -> list[Launch]:
@@ -135,5 +135,5 @@ class CpuColumns:
         return [self._ends(psi, geometry, sources, w, True)]
 
     def _ends(self, psi: Any, geometry: Any, sources: Any, w: Any, with_w: bool) -> Launch:
-        known = (self._along, self._bottom, self._surface, with_w, self._scratch, self.width)
-        return Launch(self._programs["ends_cpu"], (psi, geometry, sources, self._missing, w, *known))
+        known = (self._along, (self._bottom, self._surface), with_w, self._scratch, self.width)
+        return Launch(self._programs["ends_cpu"], (cpu.Fields(psi, geometry, sources, self._missing), w, *known))

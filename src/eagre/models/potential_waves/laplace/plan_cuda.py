@@ -85,7 +85,7 @@ class CudaColumns:
     def defect(self, psi: Any, geometry: Any, sources: Any, w: Any, f: Any, control: Any) -> list[Launch]:
         """Return launches that write the modes of the residual of psi to f."""
         (ny, nx), (tall, wide) = self._shape, self._tile
-        arguments = (psi, f, geometry, sources, self._missing, *self._numbers, control)
+        arguments = (psi, f, geometry, sources, self._missing, self._numbers, control)
         blocks = (-(-nx // wide), -(-ny // tall))
         return [Launch(self._residual(f.dtype == np.uint32), arguments, blocks, (wide, tall), self._shared)]
 

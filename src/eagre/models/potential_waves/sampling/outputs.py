@@ -16,7 +16,7 @@ from eagre.models.potential_waves.boundaries.predicted_errors import (
     wavemaker_reflection,
 )
 from eagre.models.potential_waves.boundaries.sides import depth_along
-from eagre.models.potential_waves.boundaries.wave_notes import MIN_POINTS, wave_notes
+from eagre.models.potential_waves.boundaries.wave_checks import MIN_POINTS, wave_notes
 from eagre.models.potential_waves.engine import Engine
 from eagre.models.potential_waves.sampling.diagnostics import maximum_slope, surface_velocity
 from eagre.models.potential_waves.setup import Setup

@@ -123,8 +123,12 @@ def is_crest(a, j, i, e_x, e_y, lines):
 
 
 @cell
-def find_crests(j, i, eta, phi, w, rates, h, gravity, crests, lines):
-    """Compute u_c / c (0 away from crests), the crest velocity and the front slope; h is the still-water depth, m."""
+def find_crests(j, i, surface, rates, h, gravity, crests, lines):
+    """Compute u_c / c (0 away from crests), the crest velocity and the front slope; h is the still-water depth, m.
+
+    surface : eta, phi~ and w~
+    """
+    eta, phi, w = surface
     e_x, e_y = along_x(eta, 0, j, i, lines.x, lines.periodic_x), along_y(eta, 0, j, i, lines.y, lines.periodic_y)
     u = along_x(phi, 0, j, i, lines.x, lines.periodic_x) - w[0, j, i] * e_x
     v = along_y(phi, 0, j, i, lines.y, lines.periodic_y) - w[0, j, i] * e_y
@@ -149,8 +153,9 @@ def find_crests(j, i, eta, phi, w, rates, h, gravity, crests, lines):
 
 
 @cell
-def set_carried(j, i, eta, phi, w, frequency, over_dx, over_dy, lines):
+def set_carried(j, i, surface, frequency, over_dx, over_dy, lines):
     """Compute the frequency, rad/s, at which the surface flow advects the shortest waves of the differences."""
+    eta, phi, w = surface
     e_x, e_y = along_x(eta, 0, j, i, lines.x, lines.periodic_x), along_y(eta, 0, j, i, lines.y, lines.periodic_y)
     u = along_x(phi, 0, j, i, lines.x, lines.periodic_x) - w[0, j, i] * e_x
     v = along_y(phi, 0, j, i, lines.y, lines.periodic_y) - w[0, j, i] * e_y
@@ -168,8 +173,9 @@ def set_row_maxima(k, j, i, fields, maxima):
 
 
 @cell
-def spread(k, j, i, rates, fields, nu, inverse_x, inverse_y, lines):
-    """Add div(2 nu grad) of a field to its rate; the inverses are 1 / dx^2 and 1 / dy^2, 0 along one point."""
+def spread(k, j, i, rates, fields, nu, inverse, lines):
+    """Add div(2 nu grad) of a field to its rate; inverse : 1 / dx^2 and 1 / dy^2, 0 along one point."""
+    inverse_x, inverse_y = inverse
     here, eddy = fields[k, j, i], nu[0, j, i]
     total = real(0.0)
     for side in range(-1, 2, 2):
@@ -267,7 +273,7 @@ class Breaking(Forcing):
     @cached_property
     def _set_carried(self) -> Callable[[], None]:
         laplace, device = self._laplace, self._laplace.device
-        known = (laplace.eta, laplace.phi, laplace.w, self._crest_fields, *self._over, laplace.lines)
+        known = ((laplace.eta, laplace.phi, laplace.w), self._crest_fields, *self._over, laplace.lines)
         carried = device.over(self._loops["set_carried"], laplace.shape, known)
         return device.repeated([carried, *self._set_maxima(1)], 1)
 
@@ -286,7 +292,7 @@ class Breaking(Forcing):
         """See `Forcing.detection`; finds crests."""
         laplace = self._laplace
         arguments = (
-            laplace.eta, laplace.phi, laplace.w, rates, self._bed, self._gravity, self._crest_fields, laplace.lines,
+            (laplace.eta, laplace.phi, laplace.w), rates, self._bed, self._gravity, self._crest_fields, laplace.lines,
         )  # fmt: skip
         search = laplace.device.over(self._loops["find_crests"], laplace.shape, arguments)
         return [search, *self._set_maxima(CREST_FIELDS)]
@@ -302,7 +308,7 @@ class Breaking(Forcing):
     def launches(self, rates: Any) -> list[Any]:
         """See `Forcing.launches`."""
         laplace = self._laplace
-        arguments = (rates, laplace.fields, self._nu, *self._inverse, laplace.lines)
+        arguments = (rates, laplace.fields, self._nu, self._inverse, laplace.lines)
         return [laplace.device.over(self._loops["spread"], (2, *laplace.shape), arguments)]
 
     def _detect(self, time: float) -> None:

@@ -185,8 +185,12 @@ def set_slopes(k, j, i, psi, slopes, columns):
 
 
 @cell
-def residual(k, j, i, psi, slopes, out, geometry, sources, columns, lines):
-    """Set the residual of layer k + 1; `out` has the layers 1 to nz - 1."""
+def residual(k, j, i, potential, out, surface, columns, lines):
+    """Set the residual of layer k + 1; `out` has the layers 1 to nz - 1.
+
+    potential : Psi and Psi_s; surface : geometry and sources
+    """
+    (psi, slopes), (geometry, sources) = potential, surface
     n = k + 1
     sigma, over_d = columns.sigma[n], real(1.0) / geometry[D, j, i]
     d_x, d_y = geometry[D_X, j, i], geometry[D_Y, j, i]
@@ -243,12 +247,13 @@ def set_rates(j, i, eta, phi, w, rates, gravity, lines):
 
 
 @cell
-def next_stage(k, j, i, fields, start, total, rates, stages, stage):
+def next_stage(k, j, i, fields, start, total, rates, scheme):
     """Add weight times the rates to the total; set the fields to start + fraction times the rates, or start + total.
 
-    stages : (4, 2), weight and fraction of each stage, s; a fraction of 0 marks the last stage. Field 0 is eta, field 1
-    phi~.
+    scheme : (4, 2) weight and fraction of each stage, s, and the stage; a fraction of 0 marks the last stage.
+    Field 0 is eta, field 1 phi~.
     """
+    stages, stage = scheme
     weight, fraction = stages[stage, 0], stages[stage, 1]
     previous = real(0.0) if stage == 0 else total[k, j, i]
     total[k, j, i] = previous + weight * rates[k, j, i]

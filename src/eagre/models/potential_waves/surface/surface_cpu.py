@@ -50,7 +50,7 @@ def set_differences(fields, m, j, x0, n, along, second, a):
         for i in range(n):
             a[z + i + (LAPLACE * STRIDE + MARGIN)] = even(a, row, i, xx)
         if fields.shape[1] > 1:
-            add_across(fields, m, j, x0, n, along, a, row, np.uint32((FIELD * m + LAPLACE) * STRIDE))
+            add_across(fields, m, (j, x0, n), along, a, row, np.uint32((FIELD * m + LAPLACE) * STRIDE))
 
 
 @cell

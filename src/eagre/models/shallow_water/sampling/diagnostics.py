@@ -11,7 +11,7 @@ from eagre.backend.compilation.cells import cell, cuda, entry, grid_dependency_w
 from eagre.backend.device import Launch
 from eagre.kernels.bits import is_bad
 from eagre.kernels.elevation import depth, signed_depth, surface
-from eagre.kernels.maps import held, moment_of, take_up
+from eagre.kernels.maps import MapState, held, moment_of, take_up
 from eagre.kernels.water_sums import BLOCK, DEEPEST, FASTEST, KINETIC, POTENTIAL, SHALLOWEST, VOLUME, WATER_SUMS, WET
 from eagre.models.shallow_water.kernels import bed_centre, over_depth
 from eagre.stepping.clock import PARITY, T, open_gate
@@ -50,8 +50,12 @@ def sampled(k, pair, bed, points, values, clock, p):
 
 
 @cell
-def recorded(k, pair, bed, points, values, sample_times, clock, p):
-    """Store eta, h, hu, hv, u and v of interior cell `places[:, k]` at an output time (`eagre.stepping.recording`)."""
+def recorded(k, pair, bed, points, samples, clock, p):
+    """Store eta, h, hu, hv, u and v of interior cell `points[:, k]` at an output time (`eagre.stepping.recording`).
+
+    samples : values of all sample times, and the sample times
+    """
+    values, sample_times = samples
     if has_landed(sample_times, clock):
         sample = values[np.int64(sample_times[PASSED])]
         q = pair[1 if clock[PARITY] > 0.0 else 0]
@@ -67,15 +71,16 @@ def recorded(k, pair, bed, points, values, sample_times, clock, p):
 
 
 @entry
-def record_cuda(pair, bed, points, values, sample_times, clock, rates, p, arrived):
+def record_cuda(pair, bed, points, samples, clock, rates, p, arrived):
     """Run `recorded` for all points, one thread per point; the last block to finish runs `next_output_time`."""
     launch_dependents()
     grid_dependency_wait()
+    sample_times = samples[1]
     if not has_landed(sample_times, clock):
         return
     k = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     if k < points.shape[1]:
-        recorded(k, pair, bed, points, values, sample_times, clock, p)
+        recorded(k, pair, bed, points, samples, clock, p)
     cuda.syncthreads()
     if cuda.threadIdx.x == 0:
         blocks = cuda.gridDim.x
@@ -91,7 +96,7 @@ def recording(engine: Any, points: Any, buffer: SampleBuffer, split: int) -> lis
     The last launch continues the run with steps of `split` stages, see `eagre.stepping.clock.SPLIT`.
     """
     device, count, going_on = engine.device, points.shape[1], {"SPLIT": split}
-    arguments_of_state = (engine.pair, engine.bed, points, buffer.values, buffer.output_times, engine.clock)
+    arguments_of_state = (engine.pair, engine.bed, points, (buffer.values, buffer.output_times), engine.clock)
     if device.kind == "cuda":
         program, arrived = device.program(record_cuda, engine.precision, going_on), device.zeros((1,), np.uint32)
         arguments = (*arguments_of_state, engine.rates, engine.parameters, arrived)
@@ -114,7 +119,8 @@ def take_state(j, i, pair, bed, maps, p, clock, phase):
         eta, hu, hv = q[0, row, column], q[1, row, column], q[2, row, column]
         h = depth(eta, bed_centre(bed, row, column))
         over_h = over_depth(h, p)
-        take_up(maps, j, i, eta, h, over_h * hu, over_h * hv, hu, hv, held(maps, j, i), moment_of(maps, clock[T]))
+        state = MapState(eta, h, over_h * hu, over_h * hv, hu, hv)
+        take_up(maps, j, i, state, held(maps, j, i), moment_of(maps, clock[T]))
 
 
 def take(engine: Any, phase: int, **switches: Any) -> Launch:

@@ -63,13 +63,16 @@ def accumulate_rate(budget, k, rate, time, phase):
 
 
 @cell
-def accumulate_face(q, q_stage, bed, walls, faces, budget, p, clock, phase, k):
-    """Accumulate face k, whose rate is the inflow, m2 s-1; a sweep accumulates the faces normal to its direction."""
+def accumulate_face(states, domain, faces, budget, p, clock, phase, k):
+    """Accumulate face k, whose rate is the inflow, m2 s-1; a sweep accumulates the faces normal to its direction.
+
+    states : at the start of the step, and after its first stage, read if TWO_STAGES
+    """
     j, i, across = faces[k, FACE_J], faces[k, FACE_I], faces[k, ACROSS]
     if SPLIT == 0 or across_of(stage_of(phase)) == across:
-        rate = water_flux(q, bed, walls, j, i, across, p)
+        rate = water_flux(states[0], domain.bed, domain.walls, j, i, across, p)
         if TWO_STAGES:
-            rate = real(0.5) * (rate + water_flux(q_stage, bed, walls, j, i, across, p))
+            rate = real(0.5) * (rate + water_flux(states[1], domain.bed, domain.walls, j, i, across, p))
         accumulate_rate(budget, k, faces[k, INWARD] * float(rate), clock[T], phase)
 
 
@@ -81,24 +84,24 @@ def accumulate_source(budget, k, factor, clock, phase):
 
 
 @serial_entry
-def balance_cpu(q, q_stage, bed, walls, faces, factors, budget, p, clock, phase):
+def balance_cpu(states, domain, faces, factors, budget, p, clock, phase):
     """Accumulate all faces of open segments, then the mass sources."""
     if open_gate(clock, phase):
         for k in range(faces.shape[0]):
-            accumulate_face(q, q_stage, bed, walls, faces, budget, p, clock, phase, k)
+            accumulate_face(states, domain, faces, budget, p, clock, phase, k)
         for k in range(SOURCES):
             accumulate_source(budget, faces.shape[0] + k, factors[k], clock, phase)
 
 
 @entry
-def balance_cuda(q, q_stage, bed, walls, faces, factors, budget, p, clock, phase):
+def balance_cuda(states, domain, faces, factors, budget, p, clock, phase):
     """See `balance_cpu`; one thread per row."""
     launch_dependents()
     grid_dependency_wait()
     k = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     if open_gate(clock, phase):
         if k < faces.shape[0]:
-            accumulate_face(q, q_stage, bed, walls, faces, budget, p, clock, phase, k)
+            accumulate_face(states, domain, faces, budget, p, clock, phase, k)
         elif k < faces.shape[0] + SOURCES:
             accumulate_source(budget, k, factors[k - faces.shape[0]], clock, phase)
 
@@ -110,9 +113,10 @@ def budget_launches(
 
     See `Balance`.
     """
-    bed, walls, factors, *numbers = common
+    domain, factors, *numbers = common
     q, q_stage = states
-    arguments = (q, q_stage if switches["TWO_STAGES"] else q, bed, walls, faces, factors, budget, *numbers)
+    states = (q, q_stage if switches["TWO_STAGES"] else q)
+    arguments = (states, domain, faces, factors, budget, *numbers)
     if device.kind == "cpu":
         return [Launch(device.program(balance_cpu, precision, switches), arguments)]
     threads = device.parameters("shallow-water.balance").threads
@@ -225,7 +229,7 @@ class Balance:
     def launches(self, precision: str, q: Any, q_stage: Any, *common: Any, **switches: Any) -> list[Launch]:
         """Return the launches that accumulate the step from `q` via `q_stage`; none if no rate changes with time.
 
-        common : bed, internal walls, factors of the source terms, parameters, clock, phase.
+        common : `Domain`, factors of the source terms, parameters, clock, phase.
         """
         if not self.varies:
             return []

@@ -13,7 +13,6 @@ from eagre.boundaries.edges import EAST, NORTH, SOUTH, WEST, flux_if_open
 from eagre.kernels.bits import to_bits
 from eagre.kernels.central_upwind import central_upwind
 from eagre.kernels.elevation import depth, noise_of, surface
-from eagre.kernels.limiters import scaled_difference
 from eagre.kernels.roots import larger
 from eagre.models.shallow_water.kernels import (
     FACES,
@@ -22,6 +21,7 @@ from eagre.models.shallow_water.kernels import (
     PRIMITIVE,
     SECOND,
     WALLS,
+    Water,
     bed_centre,
     bed_south,
     bed_west,
@@ -29,6 +29,7 @@ from eagre.models.shallow_water.kernels import (
     over_depth,
     seed_of_stage,
     seed_of_sweep,
+    slopes_of,
     updated,
     updated_in_sweep,
     with_terms,
@@ -57,13 +58,7 @@ def low_bed(bed, j, i, across):
 @cell
 def both_faces(low, centre, high, b_low, b_high, p):
     """Return y, h, u, v at both faces of the middle one of three cells of a line, and its rise; see `FACES`."""
-    w, u, v, h = centre
-    return FACES(
-        w, scaled_difference(low[0], w, p), scaled_difference(w, high[0], p),
-        u, scaled_difference(low[1], u, p), scaled_difference(u, high[1], p),
-        v, scaled_difference(low[2], v, p), scaled_difference(v, high[2], p),
-        h, b_low, b_high, p,
-    )  # fmt: skip
+    return FACES(slopes_of(low, centre, high, p), centre[3], b_low, b_high, p)
 
 
 @cell
@@ -139,7 +134,7 @@ def water_flux(q, bed, walls, j, i, across, p):
 
 
 @cell
-def divergence(q, bed, edges, walls, row, column, across, p):
+def divergence(q, domain, row, column, across, p):
     """Return the net fluxes into an interior cell in one direction, and the maximum rate, s-1.
 
     The fluxes are those of mass and of normal and tangential momentum. The pressure of the cell's own side and its bed
@@ -147,6 +142,7 @@ def divergence(q, bed, edges, walls, row, column, across, p):
     """
     j, i = row + 2, column + 2
     dj, di = across - 1, 2 - across
+    bed, edges, walls = domain.bed, domain.edges, domain.walls
     low, high = (WEST, EAST) if across == 1 else (SOUTH, NORTH)
     n, k, m = (q.shape[2] - 4, column, row) if across == 1 else (q.shape[1] - 4, row, column)
     if WALLS:
@@ -168,76 +164,78 @@ def divergence(q, bed, edges, walls, row, column, across, p):
 
 
 @cell
-def stage(j, i, q, old, out, bed, manning, terms, edges, walls, rates, p, clock, phase):
+def water_of_cell(q, bed, row, column, across, p):
+    """Return `Water` of cell (row, column) of the arrays with ghosts; across : 1, or 2 for faces normal to y."""
+    eta, m, t = q[0, row, column], q[across, row, column], q[3 - across, row, column]
+    h = depth(eta, bed_centre(bed, row, column))
+    over_h = over_depth(h, p)
+    return Water(eta, m, t, h, PRIMITIVE(m, over_h), PRIMITIVE(t, over_h))
+
+
+@cell
+def stage(j, i, buffers, domain, terms, p, clock, phase):
     """Compute the new state of interior cell (j, i) in the stage selected by SECOND; update its maximum rate."""
     if open_gate(clock, phase):
-        mass_x, hu_x, hv_x, rate_x = divergence(q, bed, edges, walls, np.int64(j), np.int64(i), 1, p)
-        mass_y, hv_y, hu_y, rate_y = divergence(q, bed, edges, walls, np.int64(j), np.int64(i), 2, p)
-        r_h, r_u, r_v = mass_x + mass_y, hu_x + hu_y, hv_x + hv_y
+        q, old, out, rates = buffers
+        mass_x, hu_x, hv_x, rate_x = divergence(q, domain, np.int64(j), np.int64(i), 1, p)
+        mass_y, hv_y, hu_y, rate_y = divergence(q, domain, np.int64(j), np.int64(i), 2, p)
+        change = mass_x + mass_y, hu_x + hu_y, hv_x + hv_y
         row, column = j + 2, i + 2
-        eta, hu, hv = q[0, row, column], q[1, row, column], q[2, row, column]
-        eta_n, hu_n, hv_n = old[0, row, column], old[1, row, column], old[2, row, column]
-        h = depth(eta, bed_centre(bed, row, column))
-        over_h = over_depth(h, p)
-        u, v = PRIMITIVE(hu, over_h), PRIMITIVE(hv, over_h)
+        water = water_of_cell(q, domain.bed, row, column, 1, p)
+        state_n = old[0, row, column], old[1, row, column], old[2, row, column]
         if TERMS:
-            r_h, r_u, r_v = with_terms(r_h, r_u, r_v, h, hu, hv, (terms, TERM_FACTORS(terms, 0)), j, i)
-        g_n2, noise, dt = manning_of(manning, j, i, p), noise_of(seed_of_stage(clock, SECOND, p), j, i), real(clock[DT])
+            change = with_terms(change, water, (terms, TERM_FACTORS(terms, 0)), j, i)
+        g_n2, noise = manning_of(domain.manning, j, i, p), noise_of(seed_of_stage(clock, SECOND, p), j, i)
         out[0, row, column], out[1, row, column], out[2, row, column] = updated(
-            eta, hu, hv, eta_n, hu_n, hv_n, h, u, v, r_h, r_u, r_v, g_n2, noise, p, dt
+            water, state_n, change, g_n2, noise, p, real(clock[DT])
         )
         rates[j * (q.shape[2] - 4) + i] = to_bits(larger(rate_x, rate_y))
 
 
 @cell
-def partial_stage(j, i, q, old, out, left, bed, manning, terms, edges, walls, rates, p, clock, phase):
+def partial_stage(j, i, buffers, domain, terms, p, clock, phase):
     """Compute a `stage` in two parts, selected by PART: tendencies along x into `out`, or the new state."""
     if open_gate(clock, phase):
+        q, old, out, left, rates = buffers
         row, column, number = j + 2, i + 2, j * (q.shape[2] - 4) + i
-        fields = (q, bed, edges, walls, np.int64(j), np.int64(i))
         if PART == LEAVES:
-            mass, hu, hv, rate = divergence(*fields, 1, p)
+            mass, hu, hv, rate = divergence(q, domain, np.int64(j), np.int64(i), 1, p)
             out[0, row, column], out[1, row, column], out[2, row, column] = mass, hu, hv
             rates[number] = to_bits(rate)
         else:
-            mass, hv_y, hu_y, rate = divergence(*fields, 2, p)
-            r_h, r_u, r_v = left[0, row, column] + mass, left[1, row, column] + hu_y, left[2, row, column] + hv_y
-            eta, hu, hv = q[0, row, column], q[1, row, column], q[2, row, column]
-            h = depth(eta, bed_centre(bed, row, column))
-            over_h = over_depth(h, p)
+            mass, hv_y, hu_y, rate = divergence(q, domain, np.int64(j), np.int64(i), 2, p)
+            change = left[0, row, column] + mass, left[1, row, column] + hu_y, left[2, row, column] + hv_y
+            water = water_of_cell(q, domain.bed, row, column, 1, p)
+            state_n = old[0, row, column], old[1, row, column], old[2, row, column]
             if TERMS:
-                r_h, r_u, r_v = with_terms(r_h, r_u, r_v, h, hu, hv, (terms, TERM_FACTORS(terms, 0)), j, i)
-            noise = noise_of(seed_of_stage(clock, SECOND, p), j, i)
+                change = with_terms(change, water, (terms, TERM_FACTORS(terms, 0)), j, i)
+            g_n2, noise = manning_of(domain.manning, j, i, p), noise_of(seed_of_stage(clock, SECOND, p), j, i)
             out[0, row, column], out[1, row, column], out[2, row, column] = updated(
-                eta, hu, hv, old[0, row, column], old[1, row, column], old[2, row, column],
-                h, PRIMITIVE(hu, over_h), PRIMITIVE(hv, over_h), r_h, r_u, r_v,
-                manning_of(manning, j, i, p), noise, p, real(clock[DT]),
-            )  # fmt: skip
+                water, state_n, change, g_n2, noise, p, real(clock[DT])
+            )
             rates[number] = max(rates[number], to_bits(rate))
 
 
 @cell
-def sweep(j, i, q, old, out, bed, manning, terms, edges, walls, rates, p, clock, phase):
+def sweep(j, i, buffers, domain, terms, p, clock, phase):
     """Compute the new state of interior cell (j, i) in the stage of a sweep selected by `phase`; update its rate.
 
     A sweep has the fluxes, the bed slope, the forces and the friction of one direction, and half of the mass sources.
     So a steady flow along x or y, and a geostrophic flow, stay steady in each sweep.
     """
     if open_gate(clock, phase):
+        q, old, out, rates = buffers
         stage_number = stage_of(phase)
-        across = across_of(stage_number)
-        r_h, r_m, r_t, rate = divergence(q, bed, edges, walls, np.int64(j), np.int64(i), across, p)
-        row, column = j + 2, i + 2
-        eta, m, t = q[0, row, column], q[across, row, column], q[3 - across, row, column]
-        h = depth(eta, bed_centre(bed, row, column))
-        over_h = over_depth(h, p)
-        u_m, u_t = PRIMITIVE(m, over_h), PRIMITIVE(t, over_h)
+        across, second = across_of(stage_number), is_second(stage_number)
+        r_h, r_m, r_t, rate = divergence(q, domain, np.int64(j), np.int64(i), across, p)
+        row, column, change = j + 2, i + 2, (r_h, r_m, r_t)
+        water = water_of_cell(q, domain.bed, row, column, across, p)
+        state_n = old[0, row, column], old[across, row, column], old[3 - across, row, column]
         if TERMS:
             forcing = (terms, TERM_FACTORS(terms, 0))
-            r_h, r_m = with_terms_of_sweep(r_h, r_m, h, m, t, across, forcing, j, i)
-        noise, dt = noise_of(seed_of_sweep(clock, stage_number, p), j, i), real(clock[DT])
+            change = with_terms_of_sweep(change, water, across, forcing, j, i)
+        g_n2, noise = manning_of(domain.manning, j, i, p), noise_of(seed_of_sweep(clock, stage_number, p), j, i)
         out[0, row, column], out[across, row, column], out[3 - across, row, column] = updated_in_sweep(
-            eta, m, t, old[0, row, column], old[across, row, column], old[3 - across, row, column],
-            h, u_m, u_t, r_h, r_m, r_t, manning_of(manning, j, i, p), noise, is_second(stage_number), p, dt,
-        )  # fmt: skip
+            water, state_n, change, g_n2, noise, second, p, real(clock[DT])
+        )
         rates[j * (q.shape[2] - 4) + i] = to_bits(rate)

@@ -7,6 +7,8 @@ cache. Each row is classified first: in fully wet rows, the most frequent kind, 
 rows have no fluxes.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from eagre.backend.compilation.cells import cell, entry, prange, real
@@ -21,21 +23,28 @@ from eagre.models.shallow_water.active_tiles import live_bits
 from eagre.models.shallow_water.kernels import (
     COVERED_FACES,
     FACES,
+    FRICTION,
     PRIMITIVE,
     SKIP_DRY,
     WALLS,
+    Slopes,
+    Stage,
+    Water,
     bed_centre,
     bed_south,
     bed_west,
     first_update,
     flux_or_wall,
+    friction_duration,
     fully_wet,
+    manning_of,
     over_depth,
     second_update,
     seed_of_stage,
+    slopes_of,
+    with_friction,
     with_terms,
 )
-from eagre.models.shallow_water.stages.friction_cpu import apply_friction
 from eagre.models.shallow_water.stages.row_streaming_tiles import TILE_COLUMNS
 from eagre.stepping.clock import ACCEPTED, DT, STEPS, open_gate
 from eagre.terms.compose import TERM_FACTORS, TERMS
@@ -59,6 +68,32 @@ RISE_X = 37 * WIDTH  # rise of the surface across the cells of a row, in x
 SCRATCH = 38 * WIDTH
 
 COVERED, SHORES, DRY = 0, 1, 2  # class of a row: fully wet, partly wet, dry
+
+
+class Tile(NamedTuple):
+    """Tile with low corner (j0, i0) of its ghosts."""
+
+    j0: Any
+    i0: Any
+    rows: Any
+    columns: Any
+
+
+class TileWork(NamedTuple):
+    """Tiles of a stage with their work arrays, and the list of active tiles, if it is used."""
+
+    scratch: Any
+    tiles: Any  # (j0, i0, rows, columns) of each tile
+    active: Any
+    listed: Any  # whether only the listed tiles are computed
+
+
+class RowCells(NamedTuple):
+    """Adjacent n cells of a row, from column i0; j counts rows with ghosts, or interior rows, as a function says."""
+
+    j: Any
+    i0: Any
+    n: Any
 
 
 @cell
@@ -105,22 +140,32 @@ def row_class(bed, s, j, i0, n, p):
 
 
 @cell
+def slopes_y(s, i, p):
+    """Return `Slopes` in y of the cell in column i + 2 of the tile."""
+    low = s[W0 + 2 + i], s[V0 + 2 + i], s[U0 + 2 + i]
+    centre = s[W1 + 2 + i], s[V1 + 2 + i], s[U1 + 2 + i]
+    high = s[W2 + 2 + i], s[V2 + 2 + i], s[U2 + 2 + i]
+    return slopes_of(low, centre, high, p)
+
+
+@cell
+def slopes_x(s, i, p):
+    """Return `Slopes` in x of the cell in column i + 1 of the tile."""
+    low = s[W0 + i], s[U0 + i], s[V0 + i]
+    centre = s[W0 + i + 1], s[U0 + i + 1], s[V0 + i + 1]
+    high = s[W0 + i + 2], s[U0 + i + 2], s[V0 + i + 2]
+    return slopes_of(low, centre, high, p)
+
+
+@cell
 def covered_flux_y(q, bed, s, j, c, i, p):
     """Return the flux through the south face of cell (j + 1, c + 2), column i of the tile, for wet cells on both sides.
 
     The result also has y, h, v, u at the north face of the cell (see `FACES`) and the rise of its surface.
     """
-    w = s[W1 + 2 + i]
     z = bed_south(bed, j + 1, c + 2)
     z_h = bed_south(bed, j + 2, c + 2)
-    v = s[V1 + 2 + i]
-    u = s[U1 + 2 + i]
-    w_l, v_l, u_l, w_h, v_h, u_h = COVERED_FACES(
-        w, scaled_difference(s[W0 + 2 + i], w, p), scaled_difference(w, s[W2 + 2 + i], p),
-        v, scaled_difference(s[V0 + 2 + i], v, p), scaled_difference(v, s[V2 + 2 + i], p),
-        u, scaled_difference(s[U0 + 2 + i], u, p), scaled_difference(u, s[U2 + 2 + i], p),
-        z, z_h, p,
-    )  # fmt: skip
+    w_l, v_l, u_l, w_h, v_h, u_h = COVERED_FACES(slopes_y(s, i, p), z, z_h, p)
     mass, below, above, along, speed = covered_flux(s[HIGH_H + i], s[HIGH_V + i], s[HIGH_U + i], w_l - z, v_l, u_l, p.g)
     return mass, below, above, along, speed, w_h - z_h, w_h - z_h, v_h, u_h, w_h - w_l
 
@@ -128,17 +173,10 @@ def covered_flux_y(q, bed, s, j, c, i, p):
 @cell
 def any_flux_y(q, bed, s, j, c, i, p):
     """Return the result of `covered_flux_y` for any cells."""
-    w = s[W1 + 2 + i]
     south = bed_south(bed, j + 1, c + 2)
     north = bed_south(bed, j + 2, c + 2)
-    v = s[V1 + 2 + i]
-    u = s[U1 + 2 + i]
-    y_l, h_l, v_l, u_l, y_h, h_h, v_h, u_h, rise = FACES(
-        w, scaled_difference(s[W0 + 2 + i], w, p), scaled_difference(w, s[W2 + 2 + i], p),
-        v, scaled_difference(s[V0 + 2 + i], v, p), scaled_difference(v, s[V2 + 2 + i], p),
-        u, scaled_difference(s[U0 + 2 + i], u, p), scaled_difference(u, s[U2 + 2 + i], p),
-        depth(q[0, j + 1, c + 2], real(0.5) * (south + north)), south, north, p,
-    )  # fmt: skip
+    h = depth(q[0, j + 1, c + 2], real(0.5) * (south + north))
+    y_l, h_l, v_l, u_l, y_h, h_h, v_h, u_h, rise = FACES(slopes_y(s, i, p), h, south, north, p)
     mass, below, above, along, speed = central_upwind(
         s[HIGH_Y + i], s[HIGH_H + i], s[HIGH_V + i], s[HIGH_U + i], y_l, h_l, v_l, u_l, p.g
     )
@@ -155,21 +193,17 @@ def has_walls(walls, face, j, i0, n):
 
 
 @cell
-def walled_faces(low, centre, high, closed_low, closed_high, h, b_low, b_high, p):
-    """Return `FACES` of a cell with the mirror state behind closed faces.
-
-    low, centre, high : surface, normal and tangential velocity of the three cells of a line.
-    """
+def walled_slopes(low, centre, high, closed_low, closed_high, p):
+    """Return `slopes_of` three cells of a line with the mirror state behind closed faces."""
     w, u, v = centre
     zero = real(0.0)
-    return FACES(
+    return Slopes(
         w, select(closed_low, zero, scaled_difference(low[0], w, p)),
         select(closed_high, zero, scaled_difference(w, high[0], p)),
         u, scaled_difference(select(closed_low, -u, low[1]), u, p),
         scaled_difference(u, select(closed_high, -u, high[1]), p),
         v, select(closed_low, zero, scaled_difference(low[2], v, p)),
         select(closed_high, zero, scaled_difference(v, high[2], p)),
-        h, b_low, b_high, p,
     )  # fmt: skip
 
 
@@ -180,12 +214,14 @@ def walled_flux_y(q, bed, walls, s, j, c, i, p):
     closed_north = (walls[j + 2, c + 2] & SOUTH_FACE) != 0
     south = bed_south(bed, j + 1, c + 2)
     north = bed_south(bed, j + 2, c + 2)
-    y_l, h_l, v_l, u_l, y_h, h_h, v_h, u_h, rise = walled_faces(
+    slopes = walled_slopes(
         (s[W0 + 2 + i], s[V0 + 2 + i], s[U0 + 2 + i]),
         (s[W1 + 2 + i], s[V1 + 2 + i], s[U1 + 2 + i]),
         (s[W2 + 2 + i], s[V2 + 2 + i], s[U2 + 2 + i]),
-        closed, closed_north, depth(q[0, j + 1, c + 2], real(0.5) * (south + north)), south, north, p,
+        closed, closed_north, p,
     )  # fmt: skip
+    h = depth(q[0, j + 1, c + 2], real(0.5) * (south + north))
+    y_l, h_l, v_l, u_l, y_h, h_h, v_h, u_h, rise = FACES(slopes, h, south, north, p)
     below = s[HIGH_Y + i], s[HIGH_H + i], s[HIGH_V + i], s[HIGH_U + i]
     return *flux_or_wall(closed, below, (y_l, h_l, v_l, u_l), p), y_h, h_h, v_h, u_h, rise
 
@@ -199,8 +235,9 @@ def no_flux_y(q, bed, s, j, c, i, p):
 
 
 @cell
-def keep_flux_y(s, i, mass, below, above, along, speed, y_h, h_h, v_h, u_h, rise):
-    """Move the fluxes of column i one row down and store new fluxes; return the wave speed."""
+def keep_flux_y(s, i, flux):
+    """Move the fluxes of column i one row down and store a result of `covered_flux_y`; return the wave speed."""
+    mass, below, above, along, speed, y_h, h_h, v_h, u_h, rise = flux
     s[SOUTH_M + i] = s[NORTH_M + i]
     s[SOUTH_N + i] = s[NORTH_N + i]
     s[SOUTH_T + i] = s[NORTH_T + i]
@@ -218,41 +255,35 @@ def keep_flux_y(s, i, mass, below, above, along, speed, y_h, h_h, v_h, u_h, rise
 
 
 @cell
-def fluxes_y(q, bed, walls, s, j, i0, n, below, kind, p):
+def fluxes_y(q, domain, s, cells, below, kind, p):
     """Compute the faces of row j + 1 and the flux through its south faces; return the maximum wave speed.
 
-    below, kind : classes of row j and of row j + 1 (`row_class`).
+    cells : `RowCells` with ghosts; below, kind : classes of row j and of row j + 1 (`row_class`).
     """
     fastest = to_bits(real(0.0))
+    j, i0, n = cells
+    bed, walls = domain.bed, domain.walls
     if WALLS and (has_walls(walls, SOUTH_FACE, j + 1, i0 + 2, n) or has_walls(walls, SOUTH_FACE, j + 2, i0 + 2, n)):
         for i in range(n):
-            fastest = max(fastest, keep_flux_y(s, i, *walled_flux_y(q, bed, walls, s, j, i0 + i, i, p)))
+            fastest = max(fastest, keep_flux_y(s, i, walled_flux_y(q, bed, walls, s, j, i0 + i, i, p)))
     elif below == COVERED and kind == COVERED:
         for i in range(n):
-            fastest = max(fastest, keep_flux_y(s, i, *covered_flux_y(q, bed, s, j, i0 + i, i, p)))
+            fastest = max(fastest, keep_flux_y(s, i, covered_flux_y(q, bed, s, j, i0 + i, i, p)))
     elif below == DRY and kind == DRY:
         for i in range(n):
-            fastest = max(fastest, keep_flux_y(s, i, *no_flux_y(q, bed, s, j, i0 + i, i, p)))
+            fastest = max(fastest, keep_flux_y(s, i, no_flux_y(q, bed, s, j, i0 + i, i, p)))
     else:
         for i in range(n):
-            fastest = max(fastest, keep_flux_y(s, i, *any_flux_y(q, bed, s, j, i0 + i, i, p)))
+            fastest = max(fastest, keep_flux_y(s, i, any_flux_y(q, bed, s, j, i0 + i, i, p)))
     return from_bits(fastest)
 
 
 @cell
 def covered_faces_x(q, bed, s, j, c, i, p):
     """Return y, h, u, v at the west and east face of wet cell (j, c + 1), column i + 1 of the tile, and its rise."""
-    w = s[W0 + i + 1]
     west = bed_west(bed, j, c + 1)
     east = bed_west(bed, j, c + 2)
-    u = s[U0 + i + 1]
-    v = s[V0 + i + 1]
-    w_l, u_l, v_l, w_h, u_h, v_h = COVERED_FACES(
-        w, scaled_difference(s[W0 + i], w, p), scaled_difference(w, s[W0 + i + 2], p),
-        u, scaled_difference(s[U0 + i], u, p), scaled_difference(u, s[U0 + i + 2], p),
-        v, scaled_difference(s[V0 + i], v, p), scaled_difference(v, s[V0 + i + 2], p),
-        west, east, p,
-    )  # fmt: skip
+    w_l, u_l, v_l, w_h, u_h, v_h = COVERED_FACES(slopes_x(s, i, p), west, east, p)
     h_l, h_h = w_l - west, w_h - east
     return h_l, h_l, u_l, v_l, h_h, h_h, u_h, v_h, w_h - w_l
 
@@ -260,17 +291,9 @@ def covered_faces_x(q, bed, s, j, c, i, p):
 @cell
 def any_faces_x(q, bed, s, j, c, i, p):
     """Return the result of `covered_faces_x` for any cell."""
-    w = s[W0 + i + 1]
     west = bed_west(bed, j, c + 1)
     east = bed_west(bed, j, c + 2)
-    u = s[U0 + i + 1]
-    v = s[V0 + i + 1]
-    return FACES(
-        w, scaled_difference(s[W0 + i], w, p), scaled_difference(w, s[W0 + i + 2], p),
-        u, scaled_difference(s[U0 + i], u, p), scaled_difference(u, s[U0 + i + 2], p),
-        v, scaled_difference(s[V0 + i], v, p), scaled_difference(v, s[V0 + i + 2], p),
-        depth(q[0, j, c + 1], real(0.5) * (west + east)), west, east, p,
-    )  # fmt: skip
+    return FACES(slopes_x(s, i, p), depth(q[0, j, c + 1], real(0.5) * (west + east)), west, east, p)
 
 
 @cell
@@ -278,18 +301,19 @@ def walled_faces_x(q, bed, walls, s, j, c, i, p):
     """Return the result of `covered_faces_x` for any cell of a row with closed faces."""
     west = bed_west(bed, j, c + 1)
     east = bed_west(bed, j, c + 2)
-    return walled_faces(
+    slopes = walled_slopes(
         (s[W0 + i], s[U0 + i], s[V0 + i]),
         (s[W0 + i + 1], s[U0 + i + 1], s[V0 + i + 1]),
         (s[W0 + i + 2], s[U0 + i + 2], s[V0 + i + 2]),
-        (walls[j, c + 1] & WEST_FACE) != 0, (walls[j, c + 2] & WEST_FACE) != 0,
-        depth(q[0, j, c + 1], real(0.5) * (west + east)), west, east, p,
+        (walls[j, c + 1] & WEST_FACE) != 0, (walls[j, c + 2] & WEST_FACE) != 0, p,
     )  # fmt: skip
+    return FACES(slopes, depth(q[0, j, c + 1], real(0.5) * (west + east)), west, east, p)
 
 
 @cell
-def keep_faces_x(s, i, y_l, h_l, u_l, v_l, y_h, h_h, u_h, v_h, rise):
-    """Store the face values of column i + 1 of the tile and the rise of its surface."""
+def keep_faces_x(s, i, faces):
+    """Store a result of `covered_faces_x`."""
+    y_l, h_l, u_l, v_l, y_h, h_h, u_h, v_h, rise = faces
     s[RISE_X + i] = rise
     s[WEST_Y + i] = y_l
     s[WEST_H + i] = h_l
@@ -302,8 +326,9 @@ def keep_faces_x(s, i, y_l, h_l, u_l, v_l, y_h, h_h, u_h, v_h, rise):
 
 
 @cell
-def keep_flux_x(s, i, mass, left, right, along, speed):
+def keep_flux_x(s, i, flux):
     """Store the flux through face i of a row; return the wave speed."""
+    mass, left, right, along, speed = flux
     s[FACE_M + i] = mass
     s[FACE_L + i] = left
     s[FACE_R + i] = right
@@ -337,32 +362,34 @@ def walled_flux_x(walls, s, j, c, i, p):
 
 
 @cell
-def fluxes_x(q, bed, walls, s, j, i0, n, kind, p):
+def fluxes_x(q, domain, s, cells, kind, p):
     """Compute west and east face values of row j and the flux through its n + 1 faces; return the maximum wave speed.
 
-    kind : class of the row (`row_class`).
+    cells : `RowCells` with ghosts; kind : class of the row (`row_class`).
     """
     fastest = to_bits(real(0.0))
+    j, i0, n = cells
+    bed, walls = domain.bed, domain.walls
     if WALLS and has_walls(walls, WEST_FACE, j, i0 + 1, n + 3):
         for i in range(n + 2):
-            keep_faces_x(s, i, *walled_faces_x(q, bed, walls, s, j, i0 + i, i, p))
+            keep_faces_x(s, i, walled_faces_x(q, bed, walls, s, j, i0 + i, i, p))
         for i in range(n + 1):
-            fastest = max(fastest, keep_flux_x(s, i, *walled_flux_x(walls, s, j, i0 + i, i, p)))
+            fastest = max(fastest, keep_flux_x(s, i, walled_flux_x(walls, s, j, i0 + i, i, p)))
     elif kind == COVERED:
         for i in range(n + 2):
-            keep_faces_x(s, i, *covered_faces_x(q, bed, s, j, i0 + i, i, p))
+            keep_faces_x(s, i, covered_faces_x(q, bed, s, j, i0 + i, i, p))
         for i in range(n + 1):
-            fastest = max(fastest, keep_flux_x(s, i, *covered_flux_x(s, i, p)))
+            fastest = max(fastest, keep_flux_x(s, i, covered_flux_x(s, i, p)))
     elif kind == DRY:
         zero = real(0.0)
         for i in range(n + 2):
-            keep_faces_x(s, i, zero, zero, zero, zero, zero, zero, zero, zero, zero)
-            keep_flux_x(s, i, zero, zero, zero, zero, zero)
+            keep_faces_x(s, i, (zero, zero, zero, zero, zero, zero, zero, zero, zero))
+            keep_flux_x(s, i, (zero, zero, zero, zero, zero))
     else:
         for i in range(n + 2):
-            keep_faces_x(s, i, *any_faces_x(q, bed, s, j, i0 + i, i, p))
+            keep_faces_x(s, i, any_faces_x(q, bed, s, j, i0 + i, i, p))
         for i in range(n + 1):
-            fastest = max(fastest, keep_flux_x(s, i, *any_flux_x(s, i, p)))
+            fastest = max(fastest, keep_flux_x(s, i, any_flux_x(s, i, p)))
     return from_bits(fastest)
 
 
@@ -389,8 +416,10 @@ def close_ends(edges, s, row, i0, n, nx):
 
 
 @cell
-def update(q, out, bed, forcing, s, row, i0, n, second, seed, p, dt):
-    """Compute interior row `row` of the new state; in the second stage `out` has the state before the step."""
+def update(q, out, bed, forcing, s, cells, second, stage):
+    """Compute cells of an interior row of the new state; in the second stage `out` has the state before the step."""
+    row, i0, n = cells
+    p, dt, seed = stage
     j = row + 2
     for i in range(n):
         c = i0 + i + 2
@@ -403,82 +432,92 @@ def update(q, out, bed, forcing, s, row, i0, n, second, seed, p, dt):
         r_v = p.over_dx * (s[FACE_T + i] - s[FACE_T + i + 1]) + p.over_dy * (
             s[SOUTH_N + i] - s[NORTH_B + i] - gh * s[RISE0 + i]
         )
+        water, rates = Water(q[0, j, c], q[1, j, c], q[2, j, c], h, s[U0 + i + 2], s[V0 + i + 2]), (r_h, r_u, r_v)
         if TERMS:
-            r_h, r_u, r_v = with_terms(r_h, r_u, r_v, h, q[1, j, c], q[2, j, c], forcing, row, i0 + i)
-        state = (q[0, j, c], q[1, j, c], q[2, j, c])
-        cell_data = (
-            h, s[U0 + i + 2], s[V0 + i + 2], r_h, r_u, r_v, noise_of(seed, row, i0 + i), p, dt,
-        )  # fmt: skip
+            rates = with_terms(rates, water, forcing, row, i0 + i)
+        noise = noise_of(seed, row, i0 + i)
         if second:
-            eta, hu, hv = second_update(*state, out[0, j, c], out[1, j, c], out[2, j, c], *cell_data)
+            eta, hu, hv = second_update(water, (out[0, j, c], out[1, j, c], out[2, j, c]), rates, noise, p, dt)
         else:
-            eta, hu, hv = first_update(*state, *cell_data)
+            eta, hu, hv = first_update(water, rates, noise, p, dt)
         out[0, j, c] = eta
         out[1, j, c] = hu
         out[2, j, c] = hv
 
 
 @cell
-def tile(q, out, bed, manning, terms, edges, walls, s, j0, i0, rows, columns, second, marks_live, seed, p, dt):
-    """Compute one tile with low corner (j0, i0) of its ghosts.
+def apply_friction(out, domain, cells, second, stage):
+    """Apply bed friction to cells of an interior row of the new state, after a stage of both directions.
 
-    Return its maximum rate, s-1, and its live cells, as bits.
+    The separate loop has independent square roots.
     """
+    if FRICTION != 0:
+        row, i0, n = cells
+        p, j, dt = stage.p, row + 2, friction_duration(stage.dt, second)
+        for i in range(n):
+            c = i0 + i + 2
+            h = depth(out[0, j, c], bed_centre(domain.bed, j, c))
+            hu, hv = with_friction(out[1, j, c], out[2, j, c], h, manning_of(domain.manning, row, i0 + i, p), dt, p)
+            out[1, j, c] = hu
+            out[2, j, c] = hv
+
+
+@cell
+def compute_tile(buffers, domain, terms, s, tile, second, marks_live, stage):
+    """Compute one tile; return its maximum rate, s-1, and its live cells, as bits."""
     for k in range(SCRATCH):
         s[k] = real(0.0)
-    rate, live = real(0.0), 0
+    rate, live, kind, above = real(0.0), 0, SHORES, SHORES
+    (j0, i0, rows, columns), q, out = tile, buffers.q, buffers.out
+    p, bed, edges = stage.p, domain.bed, domain.edges
     ny, nx = q.shape[1] - 4, q.shape[2] - 4
     forcing = (terms, TERM_FACTORS(terms, 0))
-    kind, above = SHORES, SHORES
     # One loop, whose first iterations compute the data below the first row: each call is inlined by the compiler.
     for r in range(rows + 4):
         velocities(q, bed, s, j0 + r, i0, columns + 4, p)
         if r >= 2:
             kind, above = above, row_class(bed, s, j0 + (r - 2), i0, columns + 2, p)
-            met = fluxes_y(q, bed, walls, s, j0 + (r - 2), i0, columns, kind, above, p)
+            met = fluxes_y(q, domain, s, RowCells(j0 + (r - 2), i0, columns), kind, above, p)
             rate = max(rate, met * p.over_dy) if r >= 3 else rate  # the first rows have no row below
         if r == 3 and j0 == 0:
             close_y(edges, s, SOUTH, i0, columns)
         if r >= 4:
-            row = j0 + (r - 4)  # of the new state
-            if row == ny - 1:
+            cells = RowCells(j0 + (r - 4), i0, columns)  # of the new state
+            if cells.j == ny - 1:
                 close_y(edges, s, NORTH, i0, columns)
-            rate = max(rate, fluxes_x(q, bed, walls, s, j0 + (r - 2), i0, columns, kind, p) * p.over_dx)
-            close_ends(edges, s, row, i0, columns, nx)
-            if marks_live:
-                live |= live_bits(q, s, OVER0, j0 + (r - 2), i0, r - 4, rows, columns)
+            rate = max(rate, fluxes_x(q, domain, s, RowCells(j0 + (r - 2), i0, columns), kind, p) * p.over_dx)
+            close_ends(edges, s, cells.j, i0, columns, nx)
+            live |= live_bits(q, s, OVER0, j0 + (r - 2), i0, r - 4, rows, columns) if marks_live else 0
             if second:  # constants in each call, so that the loops over cells have no branches
-                update(q, out, bed, forcing, s, row, i0, columns, True, seed, p, dt)
+                update(q, out, bed, forcing, s, cells, True, stage)
             else:
-                update(q, out, bed, forcing, s, row, i0, columns, False, seed, p, dt)
-            apply_friction(out, bed, manning, row, i0, columns, second, dt, p)
+                update(q, out, bed, forcing, s, cells, False, stage)
+            apply_friction(out, domain, cells, second, stage)
     return to_bits(rate), live
 
 
 @entry
-def stage_cpu(
-    q, out, bed, manning, terms, edges, walls, scratch, tiles, rates, active, p, clock, phase, second, listed
-):  # fmt: skip
-    """Compute one stage from q into out over all tiles (j0, i0, rows, columns) or the listed tiles.
+def stage_cpu(buffers, domain, terms, work, p, clock, phase, second):
+    """Compute one stage from q into out over all tiles or the listed tiles; work : `TileWork`.
 
     rates receives the maximum rate per worker. The second stage of RK2 requires an accepted step; it reads the old
     state from `out` and overwrites it.
     """
     dt, seed = real(clock[DT]), seed_of_stage(clock, second, p)
     runs = open_gate(clock, phase) and (not second or clock[ACCEPTED] > 0.0)
+    listed, active = work.listed, work.active
+    scratch, tiles = work.scratch, work.tiles
     count = np.int64(active.work[np.int64(clock[STEPS]) & 1]) if listed else tiles.shape[0]
-    numbers, live_map = active.listed, active.live  # Numba drops a store to an array of a tuple in a parallel loop
+    # In a parallel loop Numba drops a store to an array of a tuple, or of an assignment to more than three variables.
+    numbers, live_map, rates = active.listed, active.live, buffers.rates
     across = live_map.shape[1] - 2
     workers = min(count, scratch.shape[0]) if runs else 0
     for worker in prange(workers):
-        max_rate = to_bits(real(0.0))
+        stage, max_rate = Stage(p, dt, seed), to_bits(real(0.0))
         for k in range(worker, count, workers):
             t, marks_live = np.int64(numbers[k]) if listed else k, listed and not second
-            j0, i0, rows, columns = tiles[t, 0], tiles[t, 1], np.int64(tiles[t, 2]), np.int64(tiles[t, 3])
-            rate, live = tile(
-                q, out, bed, manning, terms, edges, walls, scratch[worker], j0, i0, rows, columns, second,
-                marks_live, seed, p, dt,
-            )  # fmt: skip
+            tile = Tile(tiles[t, 0], tiles[t, 1], np.int64(tiles[t, 2]), np.int64(tiles[t, 3]))
+            rate, live = compute_tile(buffers, domain, terms, scratch[worker], tile, second, marks_live, stage)
             max_rate = max(max_rate, rate)
             if marks_live:
                 live_map[t // across + 1, t % across + 1] = live

@@ -27,7 +27,7 @@ from eagre.kernels.bits import to_bits
 from eagre.kernels.central_upwind import central_upwind, covered_flux
 from eagre.kernels.elevation import depth, noise_of
 from eagre.kernels.limiters import scaled_difference
-from eagre.kernels.maps import TAKEN, held_early, keep, moment_of, take_up, with_state
+from eagre.kernels.maps import TAKEN, MapState, held_early, keep, moment_of, take_up, with_state
 from eagre.kernels.roots import larger, select
 from eagre.models.shallow_water.active_tiles import (
     EAST_STRIP,
@@ -45,6 +45,8 @@ from eagre.models.shallow_water.kernels import (
     SECOND,
     SKIP_DRY,
     WALLS,
+    Slopes,
+    Stage,
     flux_or_wall,
     over_depth,
     seed_of_stage,
@@ -55,7 +57,10 @@ from eagre.models.shallow_water.stages.row_streaming_lanes import (
     PARTS,
     Face,
     Flux,
-    Row,
+    Fluxes,
+    Lane,
+    Rows,
+    StageArrays,
     State,
     bed_between,
     face_bed,
@@ -63,9 +68,13 @@ from eagre.models.shallow_water.stages.row_streaming_lanes import (
     load_corners,
     load_state,
     make_row,
+    nothing,
     openness,
+    slopes_x,
+    slopes_y,
     uncovered,
     walls_of,
+    with_mass,
 )
 from eagre.stepping.clock import DT, STEPS, UNTIL, T, advanced_time, open_gate
 from eagre.terms.compose import TERM_FACTORS, TERMS
@@ -140,9 +149,7 @@ def covered_flux_y(row, above, top, north, next_north, face, p):
     """
     z = face_bed(north.west, north.east)
     z_h = face_bed(next_north.west, next_north.east)
-    w_l, v_l, u_l, w_h, v_h, u_h = COVERED_FACES(
-        above.w, above.d_w, top.d_w, above.v, above.d_v, top.d_v, above.u, above.d_u, top.d_u, z, z_h, p
-    )
+    w_l, v_l, u_l, w_h, v_h, u_h = COVERED_FACES(slopes_y(above, top), z, z_h, p)
     mass, low, high, along, speed = covered_flux(face.h, face.v, face.u, w_l - z, v_l, u_l, p.g)
     return Flux(mass, low, high, along, speed), Face(w_h - z_h, v_h, u_h), w_h - w_l
 
@@ -150,10 +157,8 @@ def covered_flux_y(row, above, top, north, next_north, face, p):
 @cell
 def faces_y(row, above, south, north, p):
     """Return y, h, u, v at the south face of any row, then at its north face, and its rise; see `FACES`."""
-    return FACES(
-        row.w, row.d_w, above.d_w, row.v, row.d_v, above.d_v, row.u, row.d_u, above.d_u, row.h,
-        face_bed(south.west, south.east), face_bed(north.west, north.east), p,
-    )  # fmt: skip
+    b_low, b_high = face_bed(south.west, south.east), face_bed(north.west, north.east)
+    return FACES(slopes_y(row, above), row.h, b_low, b_high, p)
 
 
 @cell
@@ -172,18 +177,23 @@ def any_flux_y(row, above, top, south, north, next_north, p):
 def walled_faces_y(row, above, closed_south, closed_north, south, north, p):
     """Return `faces_y` with the mirror state behind closed faces."""
     zero = real(0.0)
-    return FACES(
+    slopes = Slopes(
         row.w, select(closed_south, zero, row.d_w), select(closed_north, zero, above.d_w),
         row.v, select(closed_south, scaled_difference(-row.v, row.v, p), row.d_v),
         select(closed_north, scaled_difference(row.v, -row.v, p), above.d_v),
-        row.u, select(closed_south, zero, row.d_u), select(closed_north, zero, above.d_u), row.h,
-        face_bed(south.west, south.east), face_bed(north.west, north.east), p,
+        row.u, select(closed_south, zero, row.d_u), select(closed_north, zero, above.d_u),
     )  # fmt: skip
+    return FACES(slopes, row.h, face_bed(south.west, south.east), face_bed(north.west, north.east), p)
 
 
 @cell
-def walled_flux_y(faces, j, i, row, above, top, south, north, next_north, p):
-    """Return the result of `any_flux_y` in a tile with closed faces; j : the row in the arrays with ghosts."""
+def walled_flux_y(faces, j, i, rows, corners, p):
+    """Return the result of `any_flux_y` in a tile with closed faces; j : the row in the arrays with ghosts.
+
+    rows : row, above and top; corners : south, north and next_north.
+    """
+    row, above, top = rows
+    south, north, next_north = corners
     closed = (faces[j + 1, i] & SOUTH_FACE) != 0
     closed_south, closed_north = (faces[j, i] & SOUTH_FACE) != 0, (faces[j + 2, i] & SOUTH_FACE) != 0
     _, _, _, _, y_s, h_s, v_s, u_s, _ = walled_faces_y(row, above, closed_south, closed, south, north, p)
@@ -193,21 +203,12 @@ def walled_flux_y(faces, j, i, row, above, top, south, north, next_north, p):
 
 
 @cell
-def differences_x(x, p):
-    """Return the scaled differences to the columns to the west and to the east."""
-    east = scaled_difference(x, from_lane_above(x, 1), p)
-    return from_lane_below(east, 1), east
-
-
-@cell
 def covered_flux_x(row, south, north, p):
     """Return the flux through the west face of a cell and the rise of its surface in x, for wet faces."""
-    d_w, e_w = differences_x(row.w, p)
-    d_u, e_u = differences_x(row.u, p)
-    d_v, e_v = differences_x(row.v, p)
+    slopes = slopes_x(row, p)
     z = face_bed(south.west, north.west)
     z_h = face_bed(south.east, north.east)
-    w_l, u_l, v_l, w_h, u_h, v_h = COVERED_FACES(row.w, d_w, e_w, row.u, d_u, e_u, row.v, d_v, e_v, z, z_h, p)
+    w_l, u_l, v_l, w_h, u_h, v_h = COVERED_FACES(slopes, z, z_h, p)
     mass, low, high, along, speed = covered_flux(
         from_lane_below(w_h, 1) - z, from_lane_below(u_h, 1), from_lane_below(v_h, 1), w_l - z, u_l, v_l, p.g
     )
@@ -220,13 +221,9 @@ def any_flux_x(row, south, north, p):
     if SKIP_DRY and not anywhere(row.h > real(0.0)):
         zero = real(0.0)
         return Flux(zero, zero, zero, zero, zero), zero
-    d_w, e_w = differences_x(row.w, p)
-    d_u, e_u = differences_x(row.u, p)
-    d_v, e_v = differences_x(row.v, p)
     y_l, h_l, u_l, v_l, y_h, h_h, u_h, v_h, rise = FACES(
-        row.w, d_w, e_w, row.u, d_u, e_u, row.v, d_v, e_v,
-        row.h, face_bed(south.west, north.west), face_bed(south.east, north.east), p,
-    )  # fmt: skip
+        slopes_x(row, p), row.h, face_bed(south.west, north.west), face_bed(south.east, north.east), p
+    )
     mass, low, high, along, speed = central_upwind(
         from_lane_below(y_h, 1), from_lane_below(h_h, 1), from_lane_below(u_h, 1), from_lane_below(v_h, 1),
         y_l, h_l, u_l, v_l, p.g,
@@ -238,16 +235,16 @@ def any_flux_x(row, south, north, p):
 def walled_flux_x(faces, j, i, row, south, north, p):
     """Return the result of `covered_flux_x` in a tile with closed faces; j : the row in the arrays with ghosts."""
     zero, west, east = real(0.0), (faces[j, i] & WEST_FACE) != 0, (faces[j, i + 1] & WEST_FACE) != 0
-    d_w, e_w = differences_x(row.w, p)
-    d_u, e_u = differences_x(row.u, p)
-    d_v, e_v = differences_x(row.v, p)
-    y_l, h_l, u_l, v_l, y_h, h_h, u_h, v_h, rise = FACES(
-        row.w, select(west, zero, d_w), select(east, zero, e_w),
-        row.u, select(west, scaled_difference(-row.u, row.u, p), d_u),
-        select(east, scaled_difference(row.u, -row.u, p), e_u),
-        row.v, select(west, zero, d_v), select(east, zero, e_v),
-        row.h, face_bed(south.west, north.west), face_bed(south.east, north.east), p,
+    d = slopes_x(row, p)
+    slopes = Slopes(
+        row.w, select(west, zero, d.w_l), select(east, zero, d.w_h),
+        row.u, select(west, scaled_difference(-row.u, row.u, p), d.u_l),
+        select(east, scaled_difference(row.u, -row.u, p), d.u_h),
+        row.v, select(west, zero, d.v_l), select(east, zero, d.v_h),
     )  # fmt: skip
+    y_l, h_l, u_l, v_l, y_h, h_h, u_h, v_h, rise = FACES(
+        slopes, row.h, face_bed(south.west, north.west), face_bed(south.east, north.east), p
+    )
     low = from_lane_below(y_h, 1), from_lane_below(h_h, 1), from_lane_below(u_h, 1), from_lane_below(v_h, 1)
     return Flux(*flux_or_wall(west, low, (y_l, h_l, u_l, v_l), p)), rise
 
@@ -268,37 +265,32 @@ def inner_column(i, q):
 
 
 @cell
-def store_row(
-    out, g_n2, forcing, edges, walls, j, i, row, state_n, x, rise_x, south_flux, y, rise, store, faced, seed, p, dt
-):  # fmt: skip
-    """Write interior row j of the new state; return the maximum rate and the new state.
-
-    x, south_flux, y : `Flux` through the west, south and north faces; rise_x, rise : of the surface in x and y.
-    """
+def store_row(arrays, lane, j, g_n2, row, state_n, fluxes, stage):
+    """Write interior row j of the new state; return the maximum rate and the new state."""
+    out, i, walls, p = arrays.buffers.out, lane.i, lane.walls, stage.p
     ny = out.shape[1] - 4
     if PARTS:
-        walls = walls_of(edges, i, j, ny, out.shape[2] - 4)
+        walls = walls_of(arrays.domain.edges, i, j, ny, out.shape[2] - 4)
     north = select(j + 1 == ny, walls.north, real(1.0))
+    x, y, south = fluxes.west, fluxes.north, fluxes.south
     x_mass, y_mass = x.mass * walls.west, y.mass * north
     gh = p.g * row.h
-    r_h = p.over_dx * (x_mass - from_lane_above(x_mass, 1)) + p.over_dy * (south_flux.mass - y_mass)
-    r_u = p.over_dx * (x.high - from_lane_above(x.low, 1) - gh * rise_x) + p.over_dy * (
-        south_flux.tangential - y.tangential
+    r_h = p.over_dx * (x_mass - from_lane_above(x_mass, 1)) + p.over_dy * (south.mass - y_mass)
+    r_u = p.over_dx * (x.high - from_lane_above(x.low, 1) - gh * fluxes.rise_x) + p.over_dy * (
+        south.tangential - y.tangential
     )
     r_v = p.over_dx * (x.tangential - from_lane_above(x.tangential, 1)) + p.over_dy * (
-        south_flux.high - y.low - gh * rise
+        south.high - y.low - gh * fluxes.rise_y
     )
     fastest, state_np1 = real(0.0), state_n
-    if faced:
+    if lane.faced:
         fastest = x.speed * p.over_dx
-    if store:
+    if lane.store:
         fastest = larger(fastest, y.speed * p.over_dy)
+        rates = (r_h, r_u, r_v)
         if TERMS:
-            r_h, r_u, r_v = with_terms(r_h, r_u, r_v, row.h, row.hu, row.hv, forcing, j, i - 2)
-        eta, hu, hv = updated(
-            row.eta, row.hu, row.hv, state_n.eta, state_n.hu, state_n.hv,
-            row.h, row.u, row.v, r_h, r_u, r_v, g_n2, noise_of(seed, j, i - 2), p, dt,
-        )  # fmt: skip
+            rates = with_terms(rates, row, arrays.forcing, j, i - 2)
+        eta, hu, hv = updated(row, state_n, rates, g_n2, noise_of(stage.seed, j, i - 2), p, stage.dt)
         out[0, j + 2, i] = eta
         out[1, j + 2, i] = hu
         out[2, j + 2, i] = hv
@@ -312,90 +304,55 @@ def with_map_state(maps, j, i, state, b, map_values, moment, p):
     h = depth(state.eta, b)
     over_h = over_depth(h, p)
     u, v = over_h * state.hu, over_h * state.hv
-    return with_state(maps, j, i, state.eta, h, u, v, state.hu, state.hv, map_values, moment)
+    return with_state(maps, j, i, MapState(state.eta, h, u, v, state.hu, state.hv), map_values, moment)
 
 
 @cell
-def update_row(
-    q,
-    old,
-    out,
-    bed,
-    manning,
-    forcing,
-    maps,
-    edges,
-    walls,
-    internal,
-    j,
-    ahead_j,
-    i,
-    row,
-    above,
-    top_state,
-    south,
-    north,
-    next_north,
-    top_corners,
-    flux,
-    face,
-    rise,
-    shore,
-    store,
-    faced,
-    seed,
-    p,
-    dt,
-    moments,
-):
-    """Update interior row j and move one row north.
+def update_row(arrays, lane, j, ahead_j, rows, stage, moments):
+    """Update interior row j and move one row north; return the next `Rows` and the maximum rate.
 
-    walls : `Walls`; internal : `InternalWalls`; row, above : the row and the row to its north; south, north,
-    next_north : corners around them; flux : flux through the south faces of the row; face : its north face; rise : its
-    rise in y; shore : whether the row is `uncovered`; top_state, top_corners : data of the row above `above`; moments :
-    those of the present and of the next state. The data of one more row are prefetched. Returns all these values for
-    the next row, and the maximum rate.
+    moments : those of the present and of the next state. The data of one more row, ahead_j, are prefetched.
     """
+    q, i, p, internal, maps = arrays.buffers.q, lane.i, stage.p, lane.internal, arrays.maps
+    row, above, top_state, south, north, next_north, top_corners, flux, face, rise, shore = rows
     state_n = State(row.eta, row.hu, row.hv)
     if SECOND:
-        state_n = load_state(old, j + 2, i)
-    g_n2 = prefetch_friction(manning, j, i, p)
+        state_n = load_state(arrays.buffers.old, j + 2, i)
+    g_n2 = prefetch_friction(arrays.domain.manning, j, i, p)
     map_values = held_early(maps, min(j, np.uint32(q.shape[1] - 5)), inner_column(i, q))
     prefetched = load_state(q, ahead_j, i)
-    prefetched_corners = load_corners(bed, ahead_j + 1, i)
+    prefetched_corners = load_corners(arrays.domain.bed, ahead_j + 1, i)
     top = make_row(top_state, next_north, top_corners, above, p)
     shore_above = uncovered(row.w, above.w, top.w, north, next_north, p)
     # Each branch contains the complete code of a row: the compiler schedules instructions only within a branch.
     if WALLS and internal.near:
-        y, next_face, next_rise = walled_flux_y(internal.faces, j + 2, i, row, above, top, south, north, next_north, p)
+        corners = (south, north, next_north)
+        y, next_face, next_rise = walled_flux_y(internal.faces, j + 2, i, (row, above, top), corners, p)
         x, rise_x = walled_flux_x(internal.faces, j + 2, i, row, south, north, p)
-        fastest, state_np1 = store_row(
-            out, g_n2, forcing, edges, walls, j, i, row, state_n, x, rise_x, flux, y, rise, store, faced, seed, p, dt
-        )  # fmt: skip
+        fastest, state_np1 = store_row(arrays, lane, j, g_n2, row, state_n, Fluxes(x, rise_x, flux, y, rise), stage)
     elif shore or shore_above:
         y, next_face, next_rise = any_flux_y(row, above, top, south, north, next_north, p)
         x, rise_x = any_flux_x(row, south, north, p)
-        fastest, state_np1 = store_row(
-            out, g_n2, forcing, edges, walls, j, i, row, state_n, x, rise_x, flux, y, rise, store, faced, seed, p, dt
-        )  # fmt: skip
+        fastest, state_np1 = store_row(arrays, lane, j, g_n2, row, state_n, Fluxes(x, rise_x, flux, y, rise), stage)
     else:
         y, next_face, next_rise = covered_flux_y(row, above, top, north, next_north, face, p)
         x, rise_x = covered_flux_x(row, south, north, p)
-        fastest, state_np1 = store_row(
-            out, g_n2, forcing, edges, walls, j, i, row, state_n, x, rise_x, flux, y, rise, store, faced, seed, p, dt
-        )  # fmt: skip
-    if TAKEN and not SECOND and store:
-        u, v = row.over_h * row.hu, row.over_h * row.hv
-        take_up(maps, j, np.uint32(i - 2), row.eta, row.h, u, v, row.hu, row.hv, map_values, moments[0])
-    if TAKEN and SECOND and store:
+        fastest, state_np1 = store_row(arrays, lane, j, g_n2, row, state_n, Fluxes(x, rise_x, flux, y, rise), stage)
+    if TAKEN and not SECOND and lane.store:
+        state = MapState(row.eta, row.h, row.over_h * row.hu, row.over_h * row.hv, row.hu, row.hv)
+        take_up(maps, j, np.uint32(i - 2), state, map_values, moments[0])
+    if TAKEN and SECOND and lane.store:
         b, column = bed_between(south, north), np.uint32(i - 2)
         first = with_map_state(maps, j, column, state_n, b, map_values, moments[0], p)
         keep(maps, j, column, map_values, with_map_state(maps, j, column, state_np1, b, first, moments[1], p))
-    return top, prefetched, prefetched_corners, y, next_face, next_rise, shore_above, fastest
+    next_rows = Rows(
+        above, top, prefetched, north, next_north, top_corners, prefetched_corners, y, next_face, next_rise, shore_above
+    )
+    return next_rows, fastest
 
 
 @entry
-def stage_cuda(q, old, out, bed, manning, terms, maps, edges, faces, rates, active, p, clock, phase):
+def stage_cuda(buffers, domain, terms, maps, active, p, clock, phase):
     """Compute one stage from q into out; one warp per block, grid over tiles of 28 columns and ROWS rows.
 
     With an active-tile list, whose length is known on the device only, the blocks loop over the tiles.
@@ -407,6 +364,7 @@ def stage_cuda(q, old, out, bed, manning, terms, maps, edges, faces, rates, acti
     With one warp per block the compiler assumes converged lanes. With more warps it guards every shuffle, with 15 %
     more instructions and 25 % more registers.
     """
+    q, bed, edges, faces = buffers.q, domain.bed, domain.edges, domain.walls
     lane = np.uint32(cuda.threadIdx.x)
     ny = np.uint32(q.shape[1] - 4)
     nx = np.uint32(q.shape[2] - 4)
@@ -430,56 +388,47 @@ def stage_cuda(q, old, out, bed, manning, terms, maps, edges, faces, rates, acti
         top_state = load_state(q, j0 + 4, i)
         if not open_gate(clock, phase):
             return
-        dt, seed = real(clock[DT]), seed_of_stage(clock, SECOND, p)
-        forcing = (terms, TERM_FACTORS(terms, 0))
+        stage = Stage(p, real(clock[DT]), seed_of_stage(clock, SECOND, p))
+        arrays = StageArrays(buffers, domain, (terms, TERM_FACTORS(terms, 0)), maps)
         next_time = advanced_time(clock[T], clock[DT], clock[UNTIL])
         moments = moment_of(maps, clock[T]), moment_of(maps, next_time)
 
-        zero = real(0.0)
-        nothing = Row(zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero)
         corners_0 = load_corners(bed, j0, i)
         corners_1 = load_corners(bed, j0 + 1, i)
         south = load_corners(bed, j0 + 2, i)
         north = load_corners(bed, j0 + 3, i)
         next_north = load_corners(bed, j0 + 4, i)
         top_corners = load_corners(bed, j0 + 5, i)
-        row_0 = make_row(state_0, corners_0, corners_1, nothing, p)
+        row_0 = make_row(state_0, corners_0, corners_1, nothing(), p)
         row_1 = make_row(state_1, corners_1, south, row_0, p)
         row = make_row(state_2, south, north, row_1, p)
         above = make_row(state_3, north, next_north, row, p)
         internal = internal_walls(faces, j0, ROWS, i)
         if WALLS and internal.near:
-            flux, face, rise = walled_flux_y(faces, j0 + 1, i, row_1, row, above, corners_1, south, north, p)
+            flux, face, rise = walled_flux_y(faces, j0 + 1, i, (row_1, row, above), (corners_1, south, north), p)
         else:
             flux, face, rise = any_flux_y(row_1, row, above, corners_1, south, north, p)
-        fastest = flux.speed * p.over_dy if store else zero
+        fastest = flux.speed * p.over_dy if store else real(0.0)
         walls = walls_of(edges, i, j0, ny, nx)
         if j0 == 0:
             south_open = openness(edges, SOUTH, min(max(i, np.uint32(2)) - np.uint32(2), np.uint32(nx - 1)))
-            flux = Flux(flux.mass * south_open, flux.low, flux.high, flux.tangential, flux.speed)
+            flux = with_mass(flux, flux.mass * south_open)
         shore = uncovered(row_1.w, row.w, above.w, south, north, p)
 
+        rows = Rows(row, above, top_state, south, north, next_north, top_corners, flux, face, rise, shore)
         last = np.uint32(ny + 3)
         j, seen = j0, 0
         while j < end:
             more = j + 1 < end
-            seen |= live_bits(row, j, j0, end, True) | live_bits(above, j + 1, j0, end, more)
-            top, state_5, corners_6, flux, face, rise, shore, rate = update_row(
-                q, old, out, bed, manning, forcing, maps, edges, walls, internal, j, min(np.uint32(j + 5), last), i,
-                row, above, top_state, south, north, next_north, top_corners,
-                flux, face, rise, shore, store, faced, seed, p, dt, moments,
-            )  # fmt: skip
+            seen |= live_bits(rows.row, j, j0, end, True) | live_bits(rows.above, j + 1, j0, end, more)
+            column_of_lane = Lane(i, walls, internal, store, faced)
+            rows, rate = update_row(arrays, column_of_lane, j, min(np.uint32(j + 5), last), rows, stage, moments)
             fastest = larger(fastest, rate)
-            next_top, state_6, corners_7, flux, face, rise, shore, rate = update_row(
-                q, old, out, bed, manning, forcing, maps, edges, walls, internal, j + 1, min(np.uint32(j + 6), last), i,
-                above, top, state_5, north, next_north, top_corners, corners_6,
-                flux, face, rise, shore, store and more, faced and more, seed, p, dt, moments,
-            )  # fmt: skip
+            column_of_lane = Lane(i, walls, internal, store and more, faced and more)
+            rows, rate = update_row(arrays, column_of_lane, j + 1, min(np.uint32(j + 6), last), rows, stage, moments)
             fastest = larger(fastest, rate)
-            row, above, top_state = top, next_top, state_6
-            south, north, next_north, top_corners = next_north, top_corners, corners_6, corners_7
             j = np.uint32(j + 2)
-        raise_maximum(rates, to_bits(fastest))
+        raise_maximum(buffers.rates, to_bits(fastest))
         leave_bits(active, tile_column, np.uint32(j0 // np.uint32(ROWS)), seen if store else 0, lane)
         number = np.uint32(number + (cuda.gridDim.x if LISTED else 1))
 

@@ -8,7 +8,7 @@ from eagre.boundaries.edges import CLOSED, EAST, NORTH, WEST
 from eagre.kernels.elevation import depth, surface
 from eagre.kernels.limiters import scaled_difference
 from eagre.kernels.roots import larger, select, smaller
-from eagre.models.shallow_water.kernels import PRIMITIVE, WALLS, fully_wet, over_depth
+from eagre.models.shallow_water.kernels import PRIMITIVE, WALLS, Slopes, fully_wet, over_depth
 
 WALL_ROWS = 5  # faces that a tile depends on: rows in addition to the rows of the tile
 PARTS = switch("PARTS", False)  # whether a side has walls and other conditions, so that each face is looked up
@@ -70,11 +70,56 @@ class Walls(NamedTuple):
     north: float
 
 
+class Fluxes(NamedTuple):
+    """Fluxes through the west, south and north faces of a cell, and the rise of its surface in x and y."""
+
+    west: Flux
+    rise_x: float
+    south: Flux
+    north: Flux
+    rise_y: float
+
+
+class Rows(NamedTuple):
+    """Data of a lane that moves north: two rows, the state above them, corners, and the flux between the rows."""
+
+    row: Row
+    above: Row  # the row to its north
+    top_state: State  # of the row above `above`
+    south: Bed  # corners around the rows, from south to north
+    north: Bed
+    next_north: Bed
+    top_corners: Bed
+    flux: Flux  # through the south faces of the row
+    face: Face  # at the north face of the row
+    rise: float  # of the surface of the row in y
+    shore: Any  # whether the row is `uncovered`
+
+
 class InternalWalls(NamedTuple):
     """Bits of the closed internal faces, and whether a tile, in any lane, depends on a closed one."""
 
     faces: Any
     near: bool
+
+
+class Lane(NamedTuple):
+    """Column i of a lane, the walls around it, and its tasks."""
+
+    i: Any
+    walls: Any  # `Walls`
+    internal: InternalWalls
+    store: Any  # whether it writes its cells
+    faced: Any  # whether it evaluates its west faces
+
+
+class StageArrays(NamedTuple):
+    """Arrays of a stage in a kernel, and the source terms; buffers : `Buffers` or `SplitBuffers`."""
+
+    buffers: Any
+    domain: Any
+    forcing: Any
+    maps: Any
 
 
 @cell
@@ -137,9 +182,44 @@ def make_row(state, south, north, below, p):
 
 
 @cell
+def nothing():
+    """Return a dry row."""
+    zero = real(0.0)
+    return Row(zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero)
+
+
+@cell
+def with_mass(flux, mass):
+    """Return a flux with another mass flux."""
+    return Flux(mass, flux.low, flux.high, flux.tangential, flux.speed)
+
+
+@cell
 def face_bed(a, b):
     """Return the bed at the face between two corners."""
     return real(0.5) * (a + b)
+
+
+@cell
+def slopes_y(row, above):
+    """Return `Slopes` in y of a row; above : the row to its north."""
+    return Slopes(row.w, row.d_w, above.d_w, row.v, row.d_v, above.d_v, row.u, row.d_u, above.d_u)
+
+
+@cell
+def differences_x(x, p):
+    """Return the scaled differences to the columns to the west and to the east."""
+    east = scaled_difference(x, from_lane_above(x, 1), p)
+    return from_lane_below(east, 1), east
+
+
+@cell
+def slopes_x(row, p):
+    """Return `Slopes` in x of a row."""
+    d_w, e_w = differences_x(row.w, p)
+    d_u, e_u = differences_x(row.u, p)
+    d_v, e_v = differences_x(row.v, p)
+    return Slopes(row.w, d_w, e_w, row.u, d_u, e_u, row.v, d_v, e_v)
 
 
 @cell

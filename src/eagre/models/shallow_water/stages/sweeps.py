@@ -6,17 +6,19 @@ steps of "srk2" and "ds2" on a list of active tiles, while few cells are wet.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from eagre.backend.device import Device, Launch
 from eagre.models.shallow_water.active_tiles import ActiveTiles
-from eagre.models.shallow_water.kernels import LEAVES, TAKES_UP
+from eagre.models.shallow_water.kernels import LEAVES, TAKES_UP, Buffers, SplitBuffers
 from eagre.models.shallow_water.sampling import diagnostics
-from eagre.models.shallow_water.schedules import Reference, RowStreaming, Tiles, boundary_pass
+from eagre.models.shallow_water.schedules import NO_LIST, Reference, RowStreaming, Tiles, boundary_pass
 from eagre.models.shallow_water.setup import Setup
 from eagre.models.shallow_water.stages import reference, sweep_cpu, sweep_cuda
+from eagre.models.shallow_water.stages.row_streaming_cpu import TileWork
 from eagre.models.shallow_water.step import SPLIT_SCHEMES, rk2
 from eagre.stepping import clock as ck
 from eagre.stepping.substeps import after_stage
@@ -78,8 +80,8 @@ class PlainSweeps(SweepSteps, Reference):
         """See `step.Sweeps`."""
         engine = self.engine
         program = engine.device.loop(reference.sweep, engine.precision, {**engine.switches, **self.switches})
-        fields = (q, old, out, engine.bed, engine.manning, engine.terms, engine.edges, engine.walls)
-        arguments = (*fields, self.rates, engine.parameters, engine.clock, phase)
+        buffers = Buffers(q, old, out, self.rates)
+        arguments = (buffers, engine.domain, engine.terms, engine.parameters, engine.clock, phase)
         return [engine.device.over(program, engine.setup.grid.shape, arguments)]
 
 
@@ -104,26 +106,35 @@ class Sweeps(SweepSteps):
     def _sweep_cpu(self, phase: int, q: Any, old: Any, out: Any, across: int, second: bool) -> Launch:
         engine = self.engine
         program = engine.device.program(sweep_cpu.sweep_cpu, engine.precision, {**engine.switches, **GATED})
-        fields = (q, old, out, q, engine.bed, engine.manning, engine.terms, engine.edges, engine.walls)
-        shared = (self._scratch, self._tiles, self.rates, engine.parameters, engine.clock, phase)
-        return Launch(program, (*fields, *shared, across, second))
+        return cpu_launch(self, program, SplitBuffers(q, old, out, q, self.rates), phase, across, second)
 
     def _sweep_cuda(self, phase: int, q: Any, old: Any, out: Any, across: int, second: bool) -> Launch:
         engine = self.engine
-        return along_cuda(engine, self.rates, phase, (q, old, out, q), across, SECOND=second, **GATED)
+        return along_cuda(engine, phase, SplitBuffers(q, old, out, q, self.rates), across, SECOND=second, **GATED)
 
 
-def along_cuda(engine: Any, rates: Any, phase: int, fields: Any, across: int, **switches: Any) -> Launch:
-    """Return the launch of a kernel along x (1) or y (2) on a GPU; fields : q, old, out and the tendencies along x."""
+def cpu_launch(
+    steps: Any, program: Callable[..., Any], buffers: SplitBuffers, phase: int, across: int, second: bool
+) -> Launch:
+    """Return the launch of `sweep_cpu` with the work arrays of a schedule."""
+    engine = steps.engine
+    work = TileWork(steps._scratch, steps._tiles, NO_LIST, False)
+    role = sweep_cpu.Role(phase, across, second)
+    return Launch(program, (buffers, engine.domain, engine.terms, work, engine.parameters, engine.clock, role))
+
+
+def along_cuda(engine: Any, phase: int, buffers: SplitBuffers, across: int, **switches: Any) -> Launch:
+    """Return the launch of a kernel along x (1) or y (2) on a GPU."""
     grid, device = engine.setup.grid, engine.device
     blocks, threads, rows = sweep_cuda.shape_of(device, grid.ny, grid.nx, across)
     registers = device.parameters("shallow-water.sweeps").registers[engine.precision]["x" if across == 1 else "y"]
     options = {"ROWS": rows, "PARTS": engine.setup.has_parts, "REGISTERS": registers, **switches}
     entry = sweep_cuda.sweep_x_cuda if across == 1 else sweep_cuda.sweep_y_cuda
     program = device.program(entry, engine.precision, {**engine.switches, **options})
-    arguments = (*fields, engine.bed, engine.manning[None], engine.terms, engine.edges, engine.walls)
     early = grid.cells <= device.parameters("shallow-water.march").early_cells
-    return Launch(program, (*arguments, rates, engine.parameters, engine.clock, phase), blocks, threads, early=early)
+    domain = engine.domain._replace(manning=engine.manning[None])
+    arguments = (buffers, domain, engine.terms, engine.parameters, engine.clock, phase)
+    return Launch(program, arguments, blocks, threads, early=early)
 
 
 class ReferenceSplitStages(Reference):
@@ -136,8 +147,8 @@ class ReferenceSplitStages(Reference):
         for role, target in ((LEAVES, left), (TAKES_UP, out)):
             options = {**engine.switches, **switches, "PART": role}
             program = engine.device.loop(reference.partial_stage, engine.precision, options)
-            fields = (q, old, target, left, engine.bed, engine.manning, engine.terms, engine.edges, engine.walls)
-            arguments = (*fields, self.rates, engine.parameters, engine.clock, phase)
+            buffers = SplitBuffers(q, old, target, left, self.rates)
+            arguments = (buffers, engine.domain, engine.terms, engine.parameters, engine.clock, phase)
             work.append(engine.device.over(program, engine.setup.grid.shape, arguments))
         return work
 
@@ -165,15 +176,14 @@ class SplitStages(RowStreaming):
         engine, left = self.engine, self.engine.q_work
         if engine.device.kind == "cuda":
             return [
-                along_cuda(engine, self.rates, phase, (q, old, left, left), 1, PART=LEAVES, **switches),
-                along_cuda(engine, self.rates, phase, (q, old, out, left), 2, PART=TAKES_UP, **switches),
+                along_cuda(engine, phase, SplitBuffers(q, old, left, left, self.rates), 1, PART=LEAVES, **switches),
+                along_cuda(engine, phase, SplitBuffers(q, old, out, left, self.rates), 2, PART=TAKES_UP, **switches),
             ]
         work = []
         for role, target in ((LEAVES, left), (TAKES_UP, out)):
             program = engine.device.program(sweep_cpu.sweep_cpu, engine.precision, {**engine.switches, "PART": role})
-            fields = (q, old, target, left, engine.bed, engine.manning, engine.terms, engine.edges, engine.walls)
-            shared = (self._scratch, self._tiles, self.rates, engine.parameters, engine.clock, phase)
-            work.append(Launch(program, (*fields, *shared, role, switches["SECOND"])))
+            buffers = SplitBuffers(q, old, target, left, self.rates)
+            work.append(cpu_launch(self, program, buffers, phase, role, switches["SECOND"]))
         return work
 
 

@@ -31,10 +31,11 @@ from eagre.boundaries.edges import EAST, NORTH, SOUTH, WEST
 from eagre.boundaries.ghosts import SERIES
 from eagre.kernels.bits import to_bits
 from eagre.kernels.elevation import depth, noise_of, surface
-from eagre.kernels.maps import TAKEN, MapArrays, held, moment_of, take_up
+from eagre.kernels.maps import TAKEN, MapArrays, MapState, held, moment_of, take_up
 from eagre.models.shallow_water.kernels import (
     PRIMITIVE,
     SECOND,
+    Stage,
     manning_of,
     over_depth,
     seed_of_stage,
@@ -290,18 +291,13 @@ def store_block_rates(s, sides, forcing, clock, ny, nx):
 
 
 @cell
-def write_cell(fields, terms, state, state_n, rates, parity, point, seed, p, dt):
+def write_cell(fields, terms, state, state_n, rates, parity, point, stage):
     """Write the new state of the cell of a thread, from its tendencies."""
     row, column = np.uint32(point.row), np.uint32(point.column)
-    r_h, r_u, r_v = rates
     if TERMS:
-        forcing = (terms, TERM_FACTORS(terms, 0))
-        r_h, r_u, r_v = with_terms(r_h, r_u, r_v, state.h, state.hu, state.hv, forcing, row, column)
-    g_n2 = manning_of(fields.manning, row, column, p)
-    eta, hu, hv = updated(
-        state.eta, state.hu, state.hv, state_n[0], state_n[1], state_n[2],
-        state.h, state.u, state.v, r_h, r_u, r_v, g_n2, noise_of(seed, row, column), p, dt,
-    )  # fmt: skip
+        rates = with_terms(rates, state, (terms, TERM_FACTORS(terms, 0)), row, column)
+    g_n2, noise = manning_of(fields.manning, row, column, stage.p), noise_of(stage.seed, row, column)
+    eta, hu, hv = updated(state, state_n, rates, g_n2, noise, stage.p, stage.dt)
     target = fields.pair[0 if parity else 1] if SECOND else fields.q_stage
     j, i = np.uint32(point.j), np.uint32(point.i)
     target[0, j, i] = eta
@@ -314,7 +310,8 @@ def accumulate_maps(maps, state, point, time, p):
     """Accumulate the state of the cell of a thread before the step, at a time, s, in the maps of the run."""
     j, i = np.uint32(point.row), np.uint32(point.column)
     u, v = state.over_h * state.hu, state.over_h * state.hv
-    take_up(maps, j, i, state.eta, state.h, u, v, state.hu, state.hv, held(maps, j, i), moment_of(maps, time))
+    map_state = MapState(state.eta, state.h, u, v, state.hu, state.hv)
+    take_up(maps, j, i, map_state, held(maps, j, i), moment_of(maps, time))
 
 
 @cell
@@ -328,9 +325,9 @@ def state_of_step(pair, steering, point):
 
 
 @cell
-def clock_warp(s, clock, top, forcing, sides, series, steering, ny, nx):
-    """Run the last warp: clock, series and water balance of the block."""
-    lane = cuda.threadIdx.x
+def clock_warp(s, clock, top, forcing, sides, series, steering, shape):
+    """Run the last warp: clock, series and water balance of the block; shape : (ny, nx)."""
+    lane, ny, nx = cuda.threadIdx.x, shape[0], shape[1]
     load_clock(clock, steering.clock_now if SECOND else steering.clock_before, steering.rates_before)
     top[0] = 0
     cuda.syncthreads()
@@ -364,7 +361,7 @@ def tile_stage_cuda(fields, terms, forcing, sides, series, p, steering):
     launch_dependents()
     if cuda.threadIdx.y == TALL + CLOCK:
         grid_dependency_wait()
-        clock_warp(s, clock, top, forcing, sides, series, steering, ny, nx)
+        clock_warp(s, clock, top, forcing, sides, series, steering, (ny, nx))
         return
     point = thread_cell(sides, ny, nx)
     around = corners(fields.bed, point.j, point.i)
@@ -384,8 +381,8 @@ def tile_stage_cuda(fields, terms, forcing, sides, series, p, steering):
         rates = tendencies(s, point.k, x, y, west, south, state.h, p)
         if TAKEN:
             accumulate_maps(fields.maps, state, point, clock[T], p)
-        seed, dt = seed_of_stage(clock, SECOND, p), real(clock[DT])
-        write_cell(fields, terms, state, state_n, rates, parity, point, seed, p, dt)
+        stage = Stage(p, real(clock[DT]), seed_of_stage(clock, SECOND, p))
+        write_cell(fields, terms, state, state_n, rates, parity, point, stage)
 
 
 @entry

@@ -13,7 +13,7 @@ from eagre.backend.cuda.warp import perhaps_anywhere
 from eagre.kernels.central_upwind import central_upwind, covered_flux
 from eagre.kernels.limiters import scaled_difference
 from eagre.kernels.roots import larger, select, smaller
-from eagre.models.shallow_water.kernels import COVERED_FACES, FACES, fully_wet
+from eagre.models.shallow_water.kernels import COVERED_FACES, FACES, Slopes, fully_wet
 
 WIDE = 32
 PITCH = WIDE + 4
@@ -52,20 +52,6 @@ class ThreadCell(NamedTuple):
     inside: bool | np.bool_  # whether the cell belongs to the tile and the domain
     closed_x: bool | np.bool_  # whether its west, or its south face is a wall
     closed_y: bool | np.bool_
-
-
-class Slopes(NamedTuple):
-    """Surface and normal and tangential velocities, each with its scaled differences to the low and high side."""
-
-    w: float
-    w_l: float
-    w_h: float
-    n: float
-    n_l: float
-    n_h: float
-    t: float
-    t_l: float
-    t_h: float
 
 
 class Faces(NamedTuple):
@@ -128,22 +114,23 @@ def shared_store(s, k, plane, value):
 
 
 @cell
-def slopes(s, k, across, along, step, p):
-    """Return the slopes of cell k towards k - step and k + step; across, along : planes of the velocities."""
-    w, n, t = shared_load(s, k, W, 0), shared_load(s, k, across, 0), shared_load(s, k, along, 0)
+def slopes(s, k, planes, step, p):
+    """Return `Slopes` of cell k towards k - step and k + step; planes : of the normal and tangential velocities."""
+    across, along = planes
+    w, u, v = shared_load(s, k, W, 0), shared_load(s, k, across, 0), shared_load(s, k, along, 0)
     return Slopes(
         w, scaled_difference(shared_load(s, k, W, -step), w, p), scaled_difference(w, shared_load(s, k, W, step), p),
-        n, scaled_difference(shared_load(s, k, across, -step), n, p),
-        scaled_difference(n, shared_load(s, k, across, step), p),
-        t, scaled_difference(shared_load(s, k, along, -step), t, p),
-        scaled_difference(t, shared_load(s, k, along, step), p),
+        u, scaled_difference(shared_load(s, k, across, -step), u, p),
+        scaled_difference(u, shared_load(s, k, across, step), p),
+        v, scaled_difference(shared_load(s, k, along, -step), v, p),
+        scaled_difference(v, shared_load(s, k, along, step), p),
     )  # fmt: skip
 
 
 @cell
 def covered_faces(d, z_l, z_h, p):
     """Return the faces of a cell with slopes d for a fully wet cell, and whether it is fully wet."""
-    w_l, n_l, t_l, w_h, n_h, t_h = COVERED_FACES(d.w, d.w_l, d.w_h, d.n, d.n_l, d.n_h, d.t, d.t_l, d.t_h, z_l, z_h, p)
+    w_l, n_l, t_l, w_h, n_h, t_h = COVERED_FACES(d, z_l, z_h, p)
     h_l, h_h = w_l - z_l, w_h - z_h
     return Faces(h_l, h_l, n_l, t_l, h_h, h_h, n_h, t_h, w_h - w_l), fully_wet(smaller(h_l, h_h), d.w, p)
 
@@ -151,9 +138,7 @@ def covered_faces(d, z_l, z_h, p):
 @cell
 def any_faces(d, h, z_l, z_h, p):
     """Return the faces of any cell with slopes d and depth h."""
-    y_l, h_l, n_l, t_l, y_h, h_h, n_h, t_h, rise = FACES(
-        d.w, d.w_l, d.w_h, d.n, d.n_l, d.n_h, d.t, d.t_l, d.t_h, h, z_l, z_h, p
-    )
+    y_l, h_l, n_l, t_l, y_h, h_h, n_h, t_h, rise = FACES(d, h, z_l, z_h, p)
     return Faces(y_l, h_l, n_l, t_l, y_h, h_h, n_h, t_h, rise)
 
 
@@ -167,11 +152,11 @@ def publish_faces(s, k, plane, faces):
 
 
 @cell
-def faces_across(s, k, across, along, step, h, z_l, z_h, p):
+def faces_across(s, k, planes, step, h, z_l, z_h, p):
     """Return the faces of cell k of depth h in one direction; a fully wet warp uses the short formulas."""
-    faces, wet = covered_faces(slopes(s, k, across, along, step, p), z_l, z_h, p)
+    faces, wet = covered_faces(slopes(s, k, planes, step, p), z_l, z_h, p)
     if perhaps_anywhere(not wet):
-        faces = any_faces(slopes(s, k, across, along, step, p), h, z_l, z_h, p)
+        faces = any_faces(slopes(s, k, planes, step, p), h, z_l, z_h, p)
     return faces
 
 
@@ -181,10 +166,10 @@ def faces_of_cell(s, h, z, point, p):
     zero = real(0.0)
     x = y = Faces(zero, zero, zero, zero, zero, zero, zero, zero, zero)
     if point.across_x:
-        x = faces_across(s, point.k, U, V, 1, h, bed_west(z), bed_east(z), p)
+        x = faces_across(s, point.k, (U, V), 1, h, bed_west(z), bed_east(z), p)
         publish_faces(s, point.k, EAST_SIDE, x)
     if point.across_y:
-        y = faces_across(s, point.k, V, U, PITCH, h, bed_south(z), bed_north(z), p)
+        y = faces_across(s, point.k, (V, U), PITCH, h, bed_south(z), bed_north(z), p)
         publish_faces(s, point.k, NORTH_SIDE, y)
     return x, y
 

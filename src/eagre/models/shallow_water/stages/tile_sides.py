@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eagre.backend.compilation.cells import cell, load_early, real, switch
+from eagre.boundaries.base import GhostCell
 from eagre.boundaries.edges import (
     BED_1,
     BED_2,
@@ -162,16 +163,20 @@ def over(state, rise):
 
 
 @cell
-def ghost_over(ghost, first, second, copied, copied_bed, bed_k, m, value, p):
+def ghost_over(ghost, cells, copied_bed, bed_k, m, value, p):
     """Return eta and the normal and tangential discharges of ghost m, 1 or 2, with bed bed_k, m.
 
-    first, second, copied : state of the first and second interior cells and of the cell that a wall would mirror, which
-    has the bed `copied_bed`. See `eagre.boundaries.ghosts.ghost_cell`.
+    cells : states of the first and second interior cells and of the cell that a wall would mirror, which has the bed
+    `copied_bed`. See `eagre.boundaries.ghosts.ghost_cell`.
     """
     g, level = ghost, base(bed_k)
+    first, second, copied = cells
     return ghost_of_kind(
-        g.kind, over(first, base(g.bed_1) - level), (second[0] + (base(g.bed_2) - level), second[1], g.bed_2 - level),
-        over(copied, base(copied_bed) - level), g.bed_1 - level, bed_k - level, m,
+        g.kind,
+        GhostCell(
+            over(first, base(g.bed_1) - level), (second[0] + (base(g.bed_2) - level), second[1], g.bed_2 - level),
+            over(copied, base(copied_bed) - level), g.bed_1 - level, bed_k - level, m,
+        ),
         value - real(g.elevations & 1) * level, g.level - real(g.elevations >> 1) * level, p,
     )  # fmt: skip
 
@@ -189,8 +194,8 @@ def ghost_states(source, sides, ghost, j, i, p):
     first = (eta_1, sign * select(in_x, hu_1, hv_1), select(in_x, hv_1, hu_1))
     second = (eta_2, sign * select(in_x, hu_2, hv_2), select(in_x, hv_2, hu_2))
     value = real(odd if row == 1 else even)
-    eta, n, t = ghost_over(g, first, second, first, g.bed_1, g.bed_near, real(1.0), value, p)
-    far_eta, far_n, far_t = ghost_over(g, first, second, second, g.bed_2, g.bed_far, real(2.0), value, p)
+    eta, n, t = ghost_over(g, (first, second, first), g.bed_1, g.bed_near, real(1.0), value, p)
+    far_eta, far_n, far_t = ghost_over(g, (first, second, second), g.bed_2, g.bed_far, real(2.0), value, p)
     n, far_n = sign * n, sign * far_n
     near = (eta, select(in_x, n, t), select(in_x, t, n))
     return (eta_1, hu_1, hv_1), near, (far_eta, select(in_x, far_n, far_t), select(in_x, far_t, far_n))

@@ -20,6 +20,7 @@ import numpy as np
 
 from eagre.backend.compilation.cells import cell, real, switch
 from eagre.backend.device import Device, Launch
+from eagre.boundaries.base import LineEnd
 from eagre.grid import Grid
 from eagre.kernels.implicit_lines import FRICTION
 from eagre.models.shallow_water_adi.forcing import push_on, water_on
@@ -96,7 +97,7 @@ def beds_between_walls(d, low, high):
 @cell
 def row_of(fields, forcing, j, i, p):
     """Return A, B, C, D of the low face of cell (j, i), and r of that cell."""
-    z, d, flux, qo, qn, friction = fields
+    z, d, flux, qo, qn, _, _, friction = fields
     zs, ds, closed = around(z, j, i), around(d, j, i), 0
     if WALLS:
         closed = value_at(forcing[0][-1], j, i, 0, 0)
@@ -116,7 +117,7 @@ def row_of(fields, forcing, j, i, p):
         forced = push_on(depths, fluxes[1], across, forcing, table_row(j, 0), (j, i, 0), p)
         rain_l = water_on(ds[2], forcing, table_row(j, -1), (j, i, -1), p)
         rain_r = water_on(ds[3], forcing, table_row(j, 0), (j, i, 0), p)
-    a, b, c, e, r = face_row(zs, ds, fluxes, old, new, factor, forced, rain_l, rain_r, p)
+    a, b, c, e, r = face_row(zs, ds, fluxes, (old, new), factor, forced, (rain_l, rain_r), p)
     a, b, c, e = row_or_wall(closed, a, b, c, e)
     return a, b, c, e, r
 
@@ -138,42 +139,45 @@ def carried_at_end(z, d, flux, j, i, inside, p):
 
 
 @cell
-def end_of(fields, kind, slot, inward, values, r, j, i, p):
-    """Return B, E, D of an end face, the low face of cell (j, i); inward : 1 if this cell is inside, -1 otherwise."""
-    z, d, flux, _, _, friction = fields
+def end_of(fields, ends, line, inward, r, j, i, p):
+    """Return B, E, D of an end face of a line, the low face of cell (j, i).
+
+    inward : 1 at the low end, where this cell is inside, -1 at the high end
+    """
+    z, d, flux, friction = fields.z, fields.bed, fields.flux, fields.friction
     inside = 0 if inward > 0 else -1
+    kind, slot = (ends.low[line], ends.low_slot[line]) if inward > 0 else (ends.high[line], ends.high_slot[line])
     factor = p.friction
     if FRICTION == 2 or FRICTION == 4:
         factor = factor * value_at(friction, j, i, inside, 0)
     z_in, d_in = value_at(z, j, i, inside, 0), value_at(d, j, i, inside, 0)
     carried = carried_at_end(z, d, flux, j, i, inside, p)
-    return end_row(
-        kind, real(values[slot]), real(inward), z_in, d_in, value_at(flux, j, i, 0, 0), carried, r, factor, p
-    )
+    end = LineEnd(real(inward), z_in, d_in, value_at(flux, j, i, 0, 0), carried, r, factor)
+    return end_row(kind, real(ends.values[ends.row, slot]), end, p)
 
 
 @cell
-def assemble(j, i, z, d, flux, qo, qn, z_out, friction, terms, ends, values, series_row, rows, last, p):
-    """Store A, B, C, D of the low face of cell (j, i) in rows, (4, rows, columns), and `known_surface` r in z_out.
+def assemble(j, i, fields, rows, terms, ends, last, p):
+    """Store A, B, C, D of the low face of cell (j, i) in rows, (4, rows, columns), and `known_surface` r in z_new.
 
-    last : last face of a line; the fields are the arguments of `sweep_cpu.sweep_y_cpu`.
+    last : last face of a line
     """
-    fields, forcing = (z, d, flux, qo, qn, friction), (terms, TERM_FACTORS(terms, series_row))
+    forcing = (terms, TERM_FACTORS(terms, ends.row))
     a, b, c, e, r = row_of(fields, forcing, j, i, p)
     line, face = (j, i) if ALONG_X else (i, j)
     if OPEN:
         if face == 0 and ends.low[line] != WALL:
-            b, c, e = end_of(fields, ends.low[line], ends.low_slot[line], 1, values[series_row], r, j, i, p)
+            b, c, e = end_of(fields, ends, line, 1, r, j, i, p)
         if face == last and ends.high[line] != WALL:
             before_j, before_i = (j, np.uint32(i - 1)) if ALONG_X else (np.uint32(j - 1), i)
             _, _, _, _, r_inside = row_of(fields, forcing, before_j, before_i, p)
-            b, a, e = end_of(fields, ends.high[line], ends.high_slot[line], -1, values[series_row], r_inside, j, i, p)
+            b, a, e = end_of(fields, ends, line, -1, r_inside, j, i, p)
     rows[0, j + 1, i + PADDING] = a
     rows[1, j + 1, i + PADDING] = b
     rows[2, j + 1, i + PADDING] = c
     rows[3, j + 1, i + PADDING] = e
     if face < last:
-        z_out[j + 1, i + PADDING] = r
+        fields.z_new[j + 1, i + PADDING] = r
 
 
 @cell
@@ -218,14 +222,14 @@ class ReferenceSweeps:
     def launches(self, kernels: tuple[Any, Any, Any], which: int, common: tuple[Any, ...], p: Any) -> list[Launch]:
         """Return the launches of a sweep along x (0) or y (1).
 
-        common : first arguments of a sweep from `Engine._sweep`.
+        common : `Fields`, arguments of the source terms, and `Ends`
         """
         grid, over = self.grid, self.device.over
-        z, d, flux, qo, qn, z_out, flux_out, *others = common
+        fields, terms, ends = common
         last, lines = (grid.nx, grid.ny) if which == 0 else (grid.ny, grid.nx)
         faces = (grid.ny, grid.nx + 1) if which == 0 else (grid.ny + 1, grid.nx)
         return [
-            over(kernels[0], faces, (z, d, flux, qo, qn, z_out, *others, self._rows, last, p)),
-            over(kernels[1], (lines,), (self._rows, flux_out, last)),
-            over(kernels[2], grid.shape, (z_out, flux_out, p)),
+            over(kernels[0], faces, (fields, self._rows, terms, ends, last, p)),
+            over(kernels[1], (lines,), (self._rows, fields.flux_new, last)),
+            over(kernels[2], grid.shape, (fields.z_new, fields.flux_new, p)),
         ]

@@ -56,12 +56,13 @@ class CpuSegments(Segments):
 
     def reduce(self, common: tuple[Any, ...], p: Any) -> list[Launch]:
         """Return the launches of the first pass; common : first arguments of a sweep from `Engine.sweep`."""
-        arguments = (*common[:5], *common[7:], *self._workspace, self._own_ends, *self.faces, self.nx, p)
+        arguments = (*common, *self._workspace, self._own_ends, self.faces, self.nx, p)
         return [Launch(self._programs[0], arguments)]
 
     def finish(self, common: tuple[Any, ...], p: Any) -> list[Launch]:
         """Return the launches of the second pass, after the exchange of the ends."""
-        arguments = (*common[5:7], self._edges, *self._workspace, *self.faces, self.nx, p)
+        fields, _, _ = common
+        arguments = (fields.z_new, fields.flux_new, self._edges, *self._workspace, self.faces, self.nx, p)
         joined = self.device.over(self._join, (self.nx,), (self.ends, self.segment.rank, self._edges))
         return [joined, Launch(self._programs[1], arguments)]
 

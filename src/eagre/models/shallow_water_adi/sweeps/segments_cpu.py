@@ -70,8 +70,12 @@ def eliminate_next(s, lines, offset, n, more):
 
 
 @cell
-def reduce_block(fields, forcing, ends, values, s, lines, segment_ends, i, n, start, last, p):
-    """Eliminate faces start .. last of columns i .. i + n - 1, and store the ends of the segments."""
+def reduce_block(fields, forcing, ends, work, segment_ends, columns, faces, p):
+    """Eliminate faces first .. last of n columns from i, and store the ends of the segments.
+
+    work : scratch and lines; columns : i and n; faces : first and last
+    """
+    (s, lines), (i, n), (start, last) = work, columns, faces
     begin_segment(s, lines, n)
     if start > 0:
         make_rows(fields, forcing, s, np.uint32(start - 1), i, n, p)
@@ -81,7 +85,7 @@ def reduce_block(fields, forcing, ends, values, s, lines, segment_ends, i, n, st
         offset = np.uint32((f - start) * KEPT)
         make_rows(fields, forcing, s, np.uint32(f), i, n, p)
         if OPEN and (f == 0 or f == last):
-            ends_of_block(fields, ends, values, s, lines, offset, f, i, n, last + 1, p)
+            ends_of_block(fields, ends, s, lines, (f, offset), columns, last + 1, p)
         eliminate_next(s, lines, offset, n, f < last)
     offset = np.uint32((last + 1 - start) * KEPT)
     for k in range(n):
@@ -89,22 +93,18 @@ def reduce_block(fields, forcing, ends, values, s, lines, segment_ends, i, n, st
 
 
 @entry
-def reduce_y_cpu(
-    z, d, flux, qo, qn, friction, terms, ends, values, row, scratch, lines, segment_ends, start, last, nx, p
-):  # fmt: skip
-    """Eliminate faces start .. last along y; each worker has a row of `scratch`, and each block a row of `lines`.
+def reduce_y_cpu(fields, terms, ends, scratch, lines, segment_ends, faces, nx, p):
+    """Eliminate the faces along y; each worker has a row of `scratch`, and each block a row of `lines`.
 
-    segment_ends : (6, nx), see `stored_ends`; other arguments : see `sweep_y_cpu`.
+    segment_ends : (6, nx), see `stored_ends`; faces : first and last; other arguments : see `sweep_y_cpu`.
     """
     workers, blocks = scratch.shape[0], lines.shape[0]
     for worker in prange(workers):
-        forcing = (terms, TERM_FACTORS(terms, row))
+        forcing = (terms, TERM_FACTORS(terms, ends.row))
         for block in range(worker, blocks, workers):
             i = block * COLUMNS
-            reduce_block(
-                (z, d, flux, qo, qn, friction), forcing, ends, values[row], scratch[worker], lines[block],
-                segment_ends, np.uint32(i), min(COLUMNS, nx - i), start, last, p,
-            )  # fmt: skip
+            work, columns = (scratch[worker], lines[block]), (np.uint32(i), min(COLUMNS, nx - i))
+            reduce_block(fields, forcing, ends, work, segment_ends, columns, faces, p)
 
 
 @cell
@@ -120,8 +120,9 @@ def substitute_next(s, lines, offset, flux_out, j, i, n):
 
 
 @entry
-def finish_y_cpu(z_out, flux_out, edges, scratch, lines, start, last, nx, p):
+def finish_y_cpu(z_out, flux_out, edges, scratch, lines, faces, nx, p):
     """Compute new z and flux of the rows of a slab from the eliminated rows and the edges, (3, nx), `segment_edges`."""
+    start, last = faces
     workers, blocks = scratch.shape[0], lines.shape[0]
     for worker in prange(workers):
         s = scratch[worker]

@@ -67,58 +67,57 @@ def new_surface(s, lines, offset, z_out, j, i, n, p):
 
 
 @cell
-def ends_of_block(fields, ends, values, s, lines, offset, f, i, n, rows, p):
-    """Replace the equations of the first and last faces of the columns by the equations of open boundaries."""
+def ends_of_block(fields, ends, s, lines, face, columns, rows, p):
+    """Replace the equations of the first and last faces of the columns by the equations of open boundaries.
+
+    face : number of the face, and offset of the values of the face below
+    """
+    (f, offset), (i, n) = face, columns
     for k in range(n):
         column = i + k
         if f == 0 and ends.low[column] != WALL:
-            s[B + k], s[C + k], s[E + k] = end_of(
-                fields, ends.low[column], ends.low_slot[column], 1, values, s[R + k], np.uint32(f), column, p
-            )
+            s[B + k], s[C + k], s[E + k] = end_of(fields, ends, column, 1, s[R + k], np.uint32(f), column, p)
         if f == rows - 1 and ends.high[column] != WALL:
             r = lines[offset + k + 2 * COLUMNS]
-            s[B + k], s[A + k], s[E + k] = end_of(
-                fields, ends.high[column], ends.high_slot[column], -1, values, r, np.uint32(f), column, p
-            )
+            s[B + k], s[A + k], s[E + k] = end_of(fields, ends, column, -1, r, np.uint32(f), column, p)
 
 
 @cell
-def block_along_y(fields, z_out, flux_out, forcing, ends, values, s, lines, i, n, rows, p):
-    """Solve columns i .. i + n - 1 with `rows` faces each."""
+def block_along_y(fields, forcing, ends, s, lines, columns, rows, p):
+    """Solve n columns from i with `rows` faces each; columns : i and n."""
+    i, n = columns
     for k in range(2 * COLUMNS):
         lines[k] = real(0.0)
     for f in range(rows):
         offset = np.uint32(f * KEPT_Y)
         make_rows(fields, forcing, s, np.uint32(f), i, n, p)
         if OPEN and (f == 0 or f == rows - 1):
-            ends_of_block(fields, ends, values, s, lines, offset, f, i, n, rows, p)
+            ends_of_block(fields, ends, s, lines, (f, offset), columns, rows, p)
         eliminate_up(s, lines, offset, n)
     for k in range(n):
         s[NOW + k] = real(0.0)
     for back in range(rows):
         f = rows - 1 - back
         offset = np.uint32((f + 1) * KEPT_Y)
-        back_down(s, lines, offset, flux_out, np.uint32(f), i, n)
+        back_down(s, lines, offset, fields.flux_new, np.uint32(f), i, n)
         if back > 0:
-            new_surface(s, lines, offset, z_out, np.uint32(f), i, n, p)
+            new_surface(s, lines, offset, fields.z_new, np.uint32(f), i, n, p)
 
 
 @entry
-def sweep_y_cpu(z, d, flux, qo, qn, z_out, flux_out, friction, terms, ends, values, row, scratch, lines, ny, nx, p):
+def sweep_y_cpu(fields, terms, ends, scratch, lines, ny, nx, p):
     """Compute new z and flux along y; each worker has a row of `scratch` and of `lines`.
 
-    z, d, .. : padded fields of ny x nx cells; values : (rows, slots); row `row` has the series values of this sweep.
+    fields : `Fields` of ny x nx cells; ends : `Ends` of the columns
     """
     blocks = (nx + COLUMNS - 1) // COLUMNS
     workers = scratch.shape[0]
     for worker in prange(workers):
-        forcing = (terms, TERM_FACTORS(terms, row))
+        forcing = (terms, TERM_FACTORS(terms, ends.row))
         for block in range(worker, blocks, workers):
             i = block * COLUMNS
-            block_along_y(
-                (z, d, flux, qo, qn, friction), z_out, flux_out, forcing, ends, values[row],
-                scratch[worker], lines[worker], np.uint32(i), min(COLUMNS, nx - i), ny + 1, p,
-            )  # fmt: skip
+            columns = np.uint32(i), min(COLUMNS, nx - i)
+            block_along_y(fields, forcing, ends, scratch[worker], lines[worker], columns, ny + 1, p)
 
 
 # -- along x: a block is LINES rows -----------------------------------------------------------------
@@ -135,29 +134,31 @@ def deal(s, lines, offset, n):
 
 
 @cell
-def ends_of_row(fields, ends, values, s, z_out, j, start, n, faces, p):
+def ends_of_row(fields, ends, s, j, start, n, faces, p):
     """Replace the equations of the first and last faces of row j by the equations of open boundaries."""
     last = faces - 1
     if start == 0 and ends.low[j] != WALL:
-        s[B], s[C], s[E] = end_of(fields, ends.low[j], ends.low_slot[j], 1, values, s[R], j, np.uint32(0), p)
+        s[B], s[C], s[E] = end_of(fields, ends, j, 1, s[R], j, np.uint32(0), p)
     if start + n == faces and ends.high[j] != WALL:
-        r, k = z_out[j + 1, PADDING + last - 1], n - 1
-        s[B + k], s[A + k], s[E + k] = end_of(
-            fields, ends.high[j], ends.high_slot[j], -1, values, r, j, np.uint32(last), p
-        )
+        r, k = fields.z_new[j + 1, PADDING + last - 1], n - 1
+        s[B + k], s[A + k], s[E + k] = end_of(fields, ends, j, -1, r, j, np.uint32(last), p)
 
 
 @cell
-def rows_along_x(fields, z_out, forcing, ends, values, s, lines, j, b, faces, p):
-    """Store A, B, C, D of row j, line b of the block; r is stored in the array of the new surface."""
+def rows_along_x(fields, forcing, ends, work, j, b, faces, p):
+    """Store A, B, C, D of row j, line b of the block; r is stored in the array of the new surface.
+
+    work : scratch and lines of the worker
+    """
+    s, lines = work
     start = 0
     while start < faces:
         n, i = min(COLUMNS, faces - start), np.uint32(start)
         make_rows(fields, forcing, s, j, i, n, p)
         for k in range(min(n, faces - 1 - start)):
-            z_out[j + 1, i + k + PADDING] = s[R + k]
+            fields.z_new[j + 1, i + k + PADDING] = s[R + k]
         if OPEN and (start == 0 or start + n == faces):
-            ends_of_row(fields, ends, values, s, z_out, j, start, n, faces, p)
+            ends_of_row(fields, ends, s, j, start, n, faces, p)
         deal(s, lines, np.uint32((start + 1) * KEPT_X + b), n)
         start += n
 
@@ -210,25 +211,23 @@ def write_row(lines, z_out, flux_out, j, b, faces, p):
 
 
 @entry
-def sweep_x_cpu(z, d, flux, qo, qn, z_out, flux_out, friction, terms, ends, values, row, scratch, lines, ny, nx, p):
+def sweep_x_cpu(fields, terms, ends, scratch, lines, ny, nx, p):
     """Compute new z and flux along x; see `sweep_y_cpu`."""
     blocks = (ny + LINES - 1) // LINES
     workers = scratch.shape[0]
     for worker in prange(workers):
-        local_lines, forcing = lines[worker], (terms, TERM_FACTORS(terms, row))
+        local_lines, forcing = lines[worker], (terms, TERM_FACTORS(terms, ends.row))
         for block in range(worker, blocks, workers):
             first = block * LINES
             used = min(LINES, ny - first)
             for b in range(used):
-                rows_along_x(
-                    (z, d, flux, qo, qn, friction), z_out, forcing, ends, values[row],
-                    scratch[worker], local_lines, np.uint32(first + b), b, nx + 1, p,
-                )  # fmt: skip
+                work = scratch[worker], local_lines
+                rows_along_x(fields, forcing, ends, work, np.uint32(first + b), b, nx + 1, p)
             for b in range(used, LINES):
                 no_line(local_lines, b, nx + 1)
             solve_block(local_lines, nx + 1, min(LINES, local_lines.size))
             for b in range(used):
-                write_row(local_lines, z_out, flux_out, np.uint32(first + b), b, nx + 1, p)
+                write_row(local_lines, fields.z_new, fields.flux_new, np.uint32(first + b), b, nx + 1, p)
 
 
 def workspace(ny: int, nx: int, workers: int) -> tuple[tuple[int, int], tuple[int, int]]:

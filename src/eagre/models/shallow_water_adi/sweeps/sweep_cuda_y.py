@@ -20,6 +20,7 @@ from eagre.backend.compilation.cells import (
     switch,
     word,
 )
+from eagre.boundaries.base import LineEnd
 from eagre.kernels.implicit_lines import FRICTION
 from eagre.kernels.roots import select
 from eagre.models.shallow_water_adi.forcing import push_on, water_on
@@ -89,6 +90,32 @@ class Column(NamedTuple):
     closed: Any  # closed faces of the cell
 
 
+class Sweep(NamedTuple):
+    """`Fields`, source terms and `Ends` of a sweep, shared memory of the block, and the numbers of the sweep."""
+
+    fields: Any
+    forcing: Any
+    ends: Any
+    shared: Any
+    size: Any  # first and last face of the columns, number of columns
+    p: Any
+
+
+class Eliminated(NamedTuple):
+    """State of the elimination of a thread before a face."""
+
+    chunk: Any
+    column: Any  # `Column` of the high cell of the face
+    low: Any  # its low cell
+    here: Any  # old flux at the face
+
+
+@cell
+def pitch_of(fields):
+    """Return the distance of rows in flat indices."""
+    return np.uint32(fields.z.shape[1])
+
+
 @cell
 def closed_faces(forcing, k):
     """Return the closed faces of cell k; 0 without internal walls."""
@@ -99,36 +126,35 @@ def closed_faces(forcing, k):
 
 
 @cell
-def column_at(z, d, flux, qo, qn, forcing, k, pitch):
+def column_at(sweep, k):
     """Return the `Column` at flat index k."""
-    west = np.uint32(k - 1)
+    z, d, flux, qo, qn, _, _, _ = sweep.fields
+    west, pitch = np.uint32(k - 1), pitch_of(sweep.fields)
     return Column(
         load_here(z, k, 0), load_here(d, k, 0),
         load_here(z, west, 0), load_here(d, west, 0), load_here(z, k, 1), load_here(d, k, 1),
         load_here(qo, k, 0), load_here(qn, k, 0), load_here(qo, k, 1), load_here(qn, k, 1),
-        load_here(flux, west, 0), load_here(flux, k, 1), load_here(flux, k, pitch), closed_faces(forcing, k),
+        load_here(flux, west, 0), load_here(flux, k, 1), load_here(flux, k, pitch), closed_faces(sweep.forcing, k),
     )  # fmt: skip
 
 
 @cell
-def cell_at(c, z, d, p_low, forcing, k, j, pitch, low_neighbour, p):
+def cell_at(sweep, c, p_low, k, j, low_neighbour):
     """Return the cell of a `Column` c, at flat index k in row j; the adjacent lines are at k - 1 and k + 1.
 
     low_neighbour : surface and bed of the cell below in the column.
     """
+    z, d, p = sweep.fields.z, sweep.fields.bed, sweep.p
     wet, high_neighbour = real(0.0), (real(0.0), real(0.0))
     if TERMS:
-        wet = water_on(c.d, forcing, j, (k, 0), p)
+        wet = water_on(c.d, sweep.forcing, j, (k, 0), p)
     if DISSIPATION:
-        north = np.uint32(k + pitch)
+        north = np.uint32(k + pitch_of(sweep.fields))
         low_neighbour = low_neighbour[0], beyond(low_neighbour[1], c.closed, LOW)
         high_neighbour = flat_load(z, north, 0), beyond(flat_load(d, north, 0), c.closed, HIGH)
-    h_low = depth(c.z_low, beyond(c.d_low, c.closed, BELOW))
-    h_high = depth(c.z_high, beyond(c.d_high, c.closed, ABOVE))
-    return line_cell(
-        c.z, c.d, h_low, h_high, low_neighbour, high_neighbour, p_low,
-        c.flux_north, c.qo + c.qn, c.qo_high + c.qn_high, c.qn, c.qn_high, wet, p,
-    )  # fmt: skip
+    depths = depth(c.z_low, beyond(c.d_low, c.closed, BELOW)), depth(c.z_high, beyond(c.d_high, c.closed, ABOVE))
+    edges = c.qo + c.qn, c.qo_high + c.qn_high, c.qn, c.qn_high
+    return line_cell(c.z, c.d, depths, (low_neighbour, high_neighbour), (p_low, c.flux_north), edges, wet, p)
 
 
 @cell
@@ -138,40 +164,46 @@ def loaded(array, index):
 
 
 @cell
-def row_at(low, high, here, neighbours, friction, forcing, closed, k, j, pitch, p):
+def row_at(sweep, low, high, here, column, k, j):
     """Return A, B, C, D of the face at flat index k, row j, between two cells of a column.
 
-    neighbours : old flux at k - 1 and k + 1; closed : faces of the high cell.
+    column : `Column` of the high cell
     """
-    below = flux_below(low, high, neighbours[0], here, p)
-    above = flux_above(low, high, here, neighbours[1], p)
+    friction, p = sweep.fields.friction, sweep.p
+    below = flux_below(low, high, column.flux_low, here, p)
+    above = flux_above(low, high, here, column.flux_high, p)
     factor, forced = p.friction, real(0.0)
     if FRICTION == 2 or FRICTION == 4:
-        south = flat_load(friction, np.uint32(k - pitch), 0)
+        south = flat_load(friction, np.uint32(k - pitch_of(sweep.fields)), 0)
         factor = p.friction * real(0.5) * (flat_load(friction, k, 0) + south)
     if TERMS:
         across = (low.q_below + low.q_above) + (high.q_below + high.q_above)
-        forced = push_on(low.h + high.h, here, across, forcing, j, (k, 0), p)
+        forced = push_on(low.h + high.h, here, across, sweep.forcing, j, (k, 0), p)
     a, b, c, e = row_between(low, high, here, below, above, factor, forced, p)
-    return row_or_wall(closed, a, b, c, e)
+    return row_or_wall(column.closed, a, b, c, e)
 
 
 @cell
-def end_at(face, ny, i, nx, low, high, here, ends, values, series_row, friction, k, pitch, a, b, c, e, p):
-    """Return the equation of an open boundary face of a column instead of the wall equation."""
+def end_at(sweep, face, i, low, high, here, k, equation):
+    """Return the equation of an open boundary face of column i instead of the wall equation."""
+    a, b, c, e = equation
+    ends, friction, p = sweep.ends, sweep.fields.friction, sweep.p
+    _, ny, nx = sweep.size
     if OPEN and i < nx:
         if face == 0 and ends.low[i] != WALL:
             factor = p.friction
             if FRICTION == 2 or FRICTION == 4:
                 factor = factor * flat_load(friction, k, 0)
-            value, carried = real(values[series_row, ends.low_slot[i]]), (high.from_low, high.from_high)
-            b, c, e = end_row(ends.low[i], value, real(1.0), high.z, high.d, here, carried, high.r, factor, p)
+            value, carried = real(ends.values[ends.row, ends.low_slot[i]]), (high.from_low, high.from_high)
+            end = LineEnd(real(1.0), high.z, high.d, here, carried, high.r, factor)
+            b, c, e = end_row(ends.low[i], value, end, p)
         elif face == ny and ends.high[i] != WALL:
             factor = p.friction
             if FRICTION == 2 or FRICTION == 4:
-                factor = factor * flat_load(friction, np.uint32(k - pitch), 0)
-            value, carried = real(values[series_row, ends.high_slot[i]]), (low.from_high, low.from_low)
-            b, a, e = end_row(ends.high[i], value, real(-1.0), low.z, low.d, here, carried, low.r, factor, p)
+                factor = factor * flat_load(friction, np.uint32(k - pitch_of(sweep.fields)), 0)
+            value, carried = real(ends.values[ends.row, ends.high_slot[i]]), (low.from_high, low.from_low)
+            end = LineEnd(real(-1.0), low.z, low.d, here, carried, low.r, factor)
+            b, a, e = end_row(ends.high[i], value, end, p)
     return a, b, c, e
 
 
@@ -206,23 +238,19 @@ def begin_chunk(face, last):
 
 
 @cell
-def next_face(
-    z, d, flux, qo, qn, z_out, friction, forcing, ends, values, series_row, shared, me, face, row, i, ny, nx,
-    k, pitch, column, low, here, chunk, more, p,
-):  # fmt: skip
-    """Assemble and eliminate the equation of one face, whose low cell is at k; return the chunk and the next data.
+def next_face(sweep, me, face, row, i, k, state, more):
+    """Assemble and eliminate the equation of face + row, whose low cell is at k; return the next `Eliminated`.
 
-    column : of the high cell; more : whether rows of the chunk follow; the last row leaves e, f, g unchanged.
+    more : whether rows of the chunk follow; the last row leaves e, f, g unchanged.
     """
+    ny, pitch, shared = sweep.size[1], pitch_of(sweep.fields), sweep.shared
+    chunk, column, low, here = state
     k = np.uint32(k + pitch)
-    following = column_at(z, d, flux, qo, qn, forcing, np.uint32(k + pitch), pitch)
+    following = column_at(sweep, np.uint32(k + pitch))
     j = np.uint32(face + row + 1)
-    high = cell_at(column, z, d, here, forcing, k, j, pitch, (low.z, low.d), p)
-    neighbours = column.flux_low, column.flux_high
-    a, b, c, e = row_at(low, high, here, neighbours, friction, forcing, column.closed, k, j, pitch, p)
-    a, b, c, e = end_at(
-        face + row, ny, i, nx, low, high, here, ends, values, series_row, friction, k, pitch, a, b, c, e, p
-    )
+    high = cell_at(sweep, column, here, k, j, (low.z, low.d))
+    equation = row_at(sweep, low, high, here, column, k, j)
+    a, b, c, e = end_at(sweep, face + row, i, low, high, here, k, equation)
     new = next_row(chunk, a, b, c, e)
     stored = new
     if SEGMENT:
@@ -233,26 +261,26 @@ def next_face(
     if KINDS == 4:
         store_value(shared, me, 3, row, low.r)
     elif not (OPEN or SEGMENT) or (face + row > 0 and face + row <= ny):
-        flat_store(z_out, np.uint32(k - pitch), 0, low.r)
+        flat_store(sweep.fields.z_new, np.uint32(k - pitch), 0, low.r)
     chunk = Chunk(
         new.a, new.c, new.d,
         select(more, new.e, chunk.e), select(more, new.f, chunk.f), select(more, new.g, chunk.g),
     )  # fmt: skip
-    return chunk, following, high, column.flux_north
+    return Eliminated(chunk, following, high, column.flux_north)
 
 
 @cell
-def prefetch_block(z, d, flux, qo, qn, terms, column_group, first):
+def prefetch_block(fields, terms, column_group, first):
     """Prefetch all data of a block, from face `first`; every thread prefetches parts of rows."""
     chunks = max(1, WIDTH // PIECE)
     for n in range(cuda.threadIdx.y * WIDTH + cuda.threadIdx.x, (ROWS * THREADS + 1) * chunks, THREADS * WIDTH):
         face = np.uint32(first + n // chunks)
-        k = np.uint32(face * np.uint32(z.shape[1]) + np.uint32(column_group * WIDTH + PADDING + n % chunks * PIECE))
-        prefetch_l2(z, k, 0)
-        prefetch_l2(d, k, 0)
-        prefetch_l2(flux, k, 0)
-        prefetch_l2(qo, k, 0)
-        prefetch_l2(qn, k, 0)
+        k = np.uint32(face * pitch_of(fields) + np.uint32(column_group * WIDTH + PADDING + n % chunks * PIECE))
+        prefetch_l2(fields.z, k, 0)
+        prefetch_l2(fields.bed, k, 0)
+        prefetch_l2(fields.flux, k, 0)
+        prefetch_l2(fields.across_old, k, 0)
+        prefetch_l2(fields.across_new, k, 0)
         if WALLS:
             prefetch_l2(terms[-1], k, 0)
 
@@ -268,46 +296,36 @@ def block_position(number, column_groups, segments, group):
 
 
 @cell
-def assemble_up(z, d, flux, qo, qn, z_out, friction, terms, ends, values, series_row, shared, me, face, i, ny, nx, p):
+def assemble_up(sweep, me, face, i):
     """Assemble and eliminate faces face .. face + ROWS - 1 of column i; return the remaining chunk."""
-    pitch = np.uint32(z.shape[1])
+    fields, pitch = sweep.fields, pitch_of(sweep.fields)
     k = np.uint32(np.uint32(face) * pitch + np.uint32(i + PADDING))
-    forcing = (terms, TERM_FACTORS(terms, series_row))
-    column = column_at(z, d, flux, qo, qn, forcing, k, pitch)
-    following = column_at(z, d, flux, qo, qn, forcing, np.uint32(k + pitch), pitch)
+    column = column_at(sweep, k)
+    following = column_at(sweep, np.uint32(k + pitch))
     low_neighbour = real(0.0), real(BEYOND)
     if DISSIPATION and face > 0:
-        low_neighbour = flat_load(z, np.uint32(k - pitch), 0), flat_load(d, np.uint32(k - pitch), 0)
-    here = column.flux_north
-    low = cell_at(column, z, d, flat_load(flux, k, 0), forcing, k, np.uint32(face), pitch, low_neighbour, p)
-    chunk = begin_chunk(face, ny)
+        low_neighbour = flat_load(fields.z, np.uint32(k - pitch), 0), flat_load(fields.bed, np.uint32(k - pitch), 0)
+    low = cell_at(sweep, column, flat_load(fields.flux, k, 0), k, np.uint32(face), low_neighbour)
+    state = Eliminated(begin_chunk(face, sweep.size[1]), following, low, column.flux_north)
     for pair in range(ROWS // 2):
-        chunk, following, low, here = next_face(
-            z, d, flux, qo, qn, z_out, friction, forcing, ends, values, series_row, shared, me, face, 2 * pair, i, ny,
-            nx, k, pitch, following, low, here, chunk, True, p,
-        )  # fmt: skip
+        state = next_face(sweep, me, face, 2 * pair, i, k, state, True)
         k = np.uint32(k + pitch)
         more = 2 * pair + 2 < ROWS
-        chunk, following, low, here = next_face(
-            z, d, flux, qo, qn, z_out, friction, forcing, ends, values, series_row, shared, me, face, 2 * pair + 1, i,
-            ny, nx, k, pitch, following, low, here, chunk, more, p,
-        )  # fmt: skip
+        state = next_face(sweep, me, face, 2 * pair + 1, i, k, state, more)
         k = np.uint32(k + pitch)
     if ROWS % 2 == 1:
-        chunk, following, low, here = next_face(
-            z, d, flux, qo, qn, z_out, friction, forcing, ends, values, series_row, shared, me, face, ROWS - 1, i, ny,
-            nx, k, pitch, following, low, here, chunk, False, p,
-        )  # fmt: skip
-    return chunk
+        state = next_face(sweep, me, face, ROWS - 1, i, k, state, False)
+    return state.chunk
 
 
 @cell
-def substitute_down(z_out, flux_out, shared, me, face, i, start, ny, x_before, last, p):
+def substitute_down(sweep, me, face, i, x_before, last):
     """Compute the unknowns of a chunk from the last unknowns of the previous and of this chunk.
 
     The flux and the surface are stored. Beyond walls the fields stay 0. Beyond an open boundary or a segment they are
     unchanged, except the flux below a segment, whose row belongs to the slab.
     """
+    z_out, flux_out, shared, (start, ny, _) = sweep.fields.z_new, sweep.fields.flux_new, sweep.shared, sweep.size
     pitch = np.uint32(z_out.shape[1])
     k = np.uint32(np.uint32(face + ROWS) * pitch + np.uint32(i + PADDING))
     here = last
@@ -330,7 +348,7 @@ def substitute_down(z_out, flux_out, shared, me, face, i, start, ny, x_before, l
         if not (OPEN or SEGMENT) or face + row <= ny:
             flat_store(flux_out, k, 0, here)
             if not OPEN or face + row > 0:
-                flat_store(z_out, south, 0, r - p.w * (here - lower))
+                flat_store(z_out, south, 0, r - sweep.p.w * (here - lower))
         here = lower
         k = south
     if SEGMENT and face == start and start > 0:
@@ -338,59 +356,37 @@ def substitute_down(z_out, flux_out, shared, me, face, i, start, ny, x_before, l
 
 
 @entry
-def sweep_y_cuda(
-    z,
-    d,
-    flux,
-    qo,
-    qn,
-    z_out,
-    flux_out,
-    friction,
-    terms,
-    ends,
-    values,
-    series_row,
-    chunks,
-    interfaces,
-    flags,
-    at_once,
-    guard,
-    start,
-    ny,
-    nx,
-    p,
-):
+def sweep_y_cuda(fields, terms, ends, coupling, at_once, size, p):
     """Compute new z and flux along y; block (WIDTH, THREADS), grid (groups of WIDTH columns, segments).
 
-    at_once : guaranteed number of concurrent blocks; start, ny : first and last face of the columns.
+    at_once : guaranteed number of concurrent blocks; size : first and last face of the columns, number of columns
     """
     shared = cuda.shared.array(0, word)
     order = cuda.shared.array(1, np.int32)
     lane, t = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
-    block_number(flags, order, np.uint32(at_once))
+    block_number(coupling.flags, order, np.uint32(at_once))
     number, column_groups, segments = np.uint32(order[0]), np.int32(cuda.gridDim.x), np.int32(cuda.gridDim.y)
     group = min(GROUP, max(1, at_once // 2))  # a block waits for one that starts `group` blocks later
     column_group, segment = block_position(number, column_groups, segments, group)
+    start, ny, _ = size
     first = np.int32(start if SEGMENT else 1 - OPEN) + segment * (THREADS * ROWS)
     if PREFETCH:
-        prefetch_block(z, d, flux, qo, qn, terms, column_group, first)
+        prefetch_block(fields, terms, column_group, first)
     block = np.int32(column_group * segments + segment)
     i = np.int32(column_group * WIDTH + lane)
     face = np.int32(first + t * ROWS)
     me = thread_offset(t, lane)
-    chunk = assemble_up(
-        z, d, flux, qo, qn, z_out, friction, terms, ends, values, series_row, shared, me, face, i, ny, nx, p
-    )
+    sweep = Sweep(fields, (terms, TERM_FACTORS(terms, ends.row)), ends, shared, size, p)
+    chunk = assemble_up(sweep, me, face, i)
     a, c, x = column_threads(chunk, shared, me)
     if MODE == EXCHANGE or MODE == REDUCE:
         final = min(THREADS - 1, (ny - first) // ROWS) if SEGMENT else THREADS - 1  # thread of the last face
-        publish_interfaces(chunks, block, t, final, lane, chunk, a, c, x)
+        publish_interfaces(coupling.table, block, t, final, lane, chunk, a, c, x)
     if MODE == REDUCE:
         return
-    x_before, x_after = outside(chunks, interfaces, flags, guard, shared, block, segment, chunk, a, c, x)
+    x_before, x_after = outside(coupling, shared, block, segment, chunk, a, c)
     lower, x = last_unknowns(shared, me, a, c, x, x_before, x_after)
-    substitute_down(z_out, flux_out, shared, me, face, i, start, ny, lower, x, p)
+    substitute_down(sweep, me, face, i, lower, x)
 
 
 def shape_of(faces: int, nx: int, rows: int, threads: int, width: int) -> tuple[tuple[int, int], tuple[int, int]]:
