@@ -184,6 +184,7 @@ class MpiGroup(Group):
         self.comm = shared[0].comm
         self.rank, self.local = self.comm.rank, shared[self.comm.rank]
         self.graphs = self.local.graphs
+        self.peers = peers_of(self.comm, self.local) if self.kind == "cuda" else None
         names = self.comm.allgather(str(self.local))
         each = names[0] if len(set(names)) == 1 else ", ".join(names)
         self.name = f"{len(names)} processes: {each}{' each' if len(set(names)) == 1 else ''}"
@@ -210,7 +211,14 @@ class MpiGroup(Group):
         """Do nothing: a process waits for the messages of its exchanges only."""
 
     def transport(self) -> Transport:
-        return MpiTransport(self)
+        return MpiTransport(self) if self.peers is None else self.peers.transport(self)
+
+    @property
+    def transport_name(self) -> str:
+        """Name of the transport between the devices."""
+        if self.kind == "cuda":
+            return "NCCL" if self.peers is None else "peer memory"
+        return "MPI"
 
     def copies(self, device: Device, pairs: Sequence[tuple[Any, Any]]) -> list[Launch | HostCall]:
         """Return copies between arrays of one device."""
@@ -247,6 +255,13 @@ def _copy_of(local: Device, of: type, comm: Any, owner: int) -> Any:
     device = object.__new__(of)
     device.__dict__.update(local.__dict__, comm=comm, owner=owner, _pinned=[], _received={})
     return device
+
+
+def peers_of(comm: Any, device: Device) -> Any:
+    """Return `eagre.backend.mpi.peers.Peers` if the GPUs can read the memory of each other, otherwise None."""
+    from eagre.backend.mpi import peers
+
+    return peers.peers_of(comm, device)
 
 
 def _to_host(launches: Iterable[Work]) -> list[Work]:

@@ -61,7 +61,7 @@ def host_of_process() -> str:
 class MessageSpeed(NamedTuple):
     """Measured messages between the devices of two processes.
 
-    transport : "MPI" or "NCCL". latency : time of a message of 8 bytes, s. bandwidth : of a long message, bytes s-1.
+    transport : "MPI", "NCCL" or "peer memory". latency : time of a message of 8 bytes, s. bandwidth : of a long message, bytes s-1.
     """
 
     transport: str
@@ -104,8 +104,7 @@ def message_speed(comm: Any, device: Device, rank: int) -> MessageSpeed:
             elapsed = (time.perf_counter() - start) / TRIALS
         seconds.append(comm.bcast(elapsed, root=0))
     short, long = seconds
-    transport_name = "NCCL" if device.kind == "cuda" else "MPI"
-    return MessageSpeed(transport_name, short, 8.0 * SIZES_OF_TRIALS[1] / max(long - short, 1e-9))
+    return MessageSpeed(group.transport_name, short, 8.0 * SIZES_OF_TRIALS[1] / max(long - short, 1e-9))
 
 
 def local_rank(comm: Any) -> tuple[int, int]:
