@@ -61,7 +61,9 @@ def host_of_process() -> str:
 class MessageSpeed(NamedTuple):
     """Measured messages between the devices of two processes.
 
-    transport : "MPI", "NCCL" or "peer memory". latency : time of a message of 8 bytes, s. bandwidth : of a long message, bytes s-1.
+    transport : "MPI", "NCCL" or "peer memory".
+    latency : time of a message of 8 bytes, s.
+    bandwidth : of a long message, bytes s-1.
     """
 
     transport: str
