@@ -90,8 +90,7 @@ def locked(path: Path | None, comm: Any, alone: bool):
 
 def measured(arguments: argparse.Namespace, name: str, scaling: str, size: int, comm: Any) -> dict[str, Any]:
     """Return the record of one size."""
-    local = None if comm is None else device_of_process(comm, arguments.device)
-    device = arguments.device if comm is None else connected(local, comm)
+    device = arguments.device if comm is None else connected(device_of_process(comm, arguments.device), comm)
     count = len(arguments.device.split(",")) if comm is None else comm.size
     with locked(arguments.lock, comm, alone=False):
         start = time.perf_counter()

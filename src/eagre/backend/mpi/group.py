@@ -50,7 +50,12 @@ class Shared(Device):
     _received: dict[int, np.ndarray]  # regions of `_pinned` that launches wrote since the last synchronisation
 
     def broadcast(self, values: np.ndarray) -> np.ndarray:
-        """Overwrite host values, which are C-contiguous, by the values of the owner, and return them.
+        """Overwrite host values, which are C-contiguous, by the values of the owner, and return them."""
+        wait(self.begin_broadcast(values))
+        return values
+
+    def begin_broadcast(self, values: np.ndarray) -> list[Any]:
+        """Begin to overwrite host values, which are C-contiguous, by the values of the owner; return the requests.
 
         Raises
         ------
@@ -64,12 +69,15 @@ class Shared(Device):
                 'write:   model.field("...")'
             )
         elements = values.reshape(-1).view(np.uint8)
-        for start in range(0, elements.size, MAX_MESSAGE):
-            wait([self.comm.Ibcast(elements[start : start + MAX_MESSAGE], root=self.owner)])
-        return values
+        starts = range(0, elements.size, MAX_MESSAGE)
+        return [self.comm.Ibcast(elements[start : start + MAX_MESSAGE], root=self.owner) for start in starts]
+
+    def own_host(self, array: Any) -> np.ndarray:
+        """Return a host copy of an array, of which only the owner has the values."""
+        return np.ascontiguousarray(super().host(array))
 
     def host(self, array: Any) -> np.ndarray:
-        return self.broadcast(np.ascontiguousarray(super().host(array)))
+        return self.broadcast(self.own_host(array))
 
     def begin_host(self, arrays: Sequence[Any]) -> Callable[[], list[np.ndarray]]:
         return Device.begin_host(self, arrays)
@@ -123,6 +131,8 @@ class Shared(Device):
 
 class Remote(Device):
     """Device of another process: arrays have a shape only, launches do nothing."""
+
+    is_remote = True
 
     def array(self, values: np.ndarray) -> np.ndarray:
         return np.zeros(values.shape, values.dtype)  # never touched: the system assigns no memory
@@ -232,6 +242,11 @@ class MpiGroup(Group):
 
     def agreed(self, value: Any) -> Any:
         return self.comm.bcast(value, root=0)
+
+    def host_of_each(self, arrays: Sequence[Any]) -> list[np.ndarray]:
+        pairs = [(device, device.own_host(array)) for device, array in zip(self.devices, arrays, strict=True)]  # type: ignore[attr-defined]
+        wait([request for device, values in pairs for request in device.begin_broadcast(values)])
+        return [values for _, values in pairs]
 
     @property
     def _ranks(self) -> range:
