@@ -3,12 +3,14 @@
 From the root of the repository: ``python benchmarks/scaling_model.py`` prints the table of the performance page. The
 time per step on P GPUs is
 
-    work(n / P) + exchanges * latency + bytes / bandwidth + waits * log2(P) * hop
+    work(n / P) + exchanges * latency + bytes / bandwidth + waits * log2(P) * hop + slab
 
 work(n) = a + b n : time on one GPU, from two records of `benchmarks/results/processes.json`
 exchanges : exchanges per step, counted in runs of two and three processes (`Pattern`)
 bytes : that a GPU receives per step from its neighbours, in transposes and in gathers
 waits : values per step for which the host waits, broadcast to all processes
+slab : further time of a step on two GPUs of one process, measured in weak scaling, and taken as constant: rows that
+    two GPUs compute, packing, and waiting for the slower GPU
 
 GPUs of one host use NVLink; with more than `PER_HOST` GPUs the slowest GPU exchanges over the network.
 """
@@ -59,10 +61,11 @@ PATTERNS = {
 
 
 class Work(NamedTuple):
-    """Time of a step on one GPU: fixed + per_point * points, s."""
+    """Time of a step on one GPU: fixed + per_point * points, s; slab : further time of a step on several, s."""
 
     fixed: float
     per_point: float
+    slab: float = 0.0
 
     def __call__(self, points: float) -> float:
         return self.fixed + self.per_point * points
@@ -74,6 +77,13 @@ def work_of(records: Sequence[Mapping[str, Any]]) -> Work:
     (few, first), (many, last) = times[0], times[-1]
     slope = (last - first) / (many - few)
     return Work(max(0.0, first - slope * few), slope)
+
+
+def with_slabs(work: Work, pattern: Pattern, records: Sequence[Mapping[str, Any]]) -> Work:
+    """Return the work with the further time of the records of two GPUs of one process, in weak scaling."""
+    pairs = [one for one in records if one["scaling"] == "weak" and one["transport"] == "one process"]
+    rest = [1e-3 * one["ms_per_step"] - time_of_step(pattern, work, one["shape"], 2) for one in pairs]
+    return work._replace(slab=max(0.0, *rest, 0.0))
 
 
 def time_of_step(pattern: Pattern, work: Work, shape: Sequence[int], count: int) -> float:
@@ -88,7 +98,7 @@ def time_of_step(pattern: Pattern, work: Work, shape: Sequence[int], count: int)
     moved = VALUE * row * pattern.rows * neighbours
     moved += (VALUE * pattern.transposed * points / count + pattern.gathered) * from_others
     waits = pattern.waits * math.ceil(math.log2(count)) * hop
-    return work(points / count) + pattern.exchanges * latency + moved / bandwidth + waits
+    return work(points / count) + work.slab + pattern.exchanges * latency + moved / bandwidth + waits
 
 
 def efficiencies(pattern: Pattern, work: Work, shape: Sequence[int], scaling: str) -> dict[int, float | None]:
@@ -116,10 +126,9 @@ def limit(pattern: Pattern, work: Work, shape: Sequence[int], least: float = 0.5
 def table(records: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
     """Yield the cells of each row: model, scaling, grid, efficiencies, and the limit of strong scaling."""
     for name, pattern in PATTERNS.items():
-        alone = [one for one in records if one["model"] == name and one.get("devices") == 1]
-        if len(alone) < 2:
-            continue
-        work = work_of(alone)
+        measured = [one for one in records if one["model"] == name and one["device"].startswith("NVIDIA")]
+        alone = [one for one in measured if one["devices"] == 1]
+        work = with_slabs(work_of(alone), pattern, [one for one in measured if one["devices"] == 2])
         for scaling in ("strong", "weak"):
             shape = max((one["shape"] for one in alone if one["scaling"] == scaling), key=math.prod)
             cells = [
