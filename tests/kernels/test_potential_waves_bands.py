@@ -10,8 +10,7 @@ import pytest
 from eagre.backend.device import Launch
 from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import Group
-from eagre.models.potential_waves.laplace import columns_cuda, solver
-from eagre.models.potential_waves.laplace import plan_cuda as plan
+from eagre.models.potential_waves.laplace import arrays, columns_cuda, solver
 from eagre.models.potential_waves.laplace.solver import LaplaceProblem
 from eagre.models.potential_waves.laplace.solver_subdomains import DistributedLaplace
 from eagre.models.potential_waves.laplace.stencils import Vertical
@@ -46,7 +45,7 @@ def marches(monkeypatch):
     """Grids of 8 points a side are marched over, those below 60 points are left to one block."""
     monkeypatch.setattr(plan_cuda, "SHORTEST", 8)
     monkeypatch.setattr(distributed, "GATHERED", 0)
-    for module, name, size in ((columns_cuda, "SUMMED", 32), (columns_cuda, "LINE", 32), (plan, "TILE", (4, 8))):
+    for module, name, size in ((columns_cuda, "SUMMED", 32), (columns_cuda, "LINE", 32), (arrays, "TILE", (4, 8))):
         monkeypatch.setattr(module, name, size)  # simulated threads are slow
 
     def first(cycle):

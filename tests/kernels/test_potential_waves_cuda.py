@@ -9,7 +9,7 @@ import pytest
 
 from eagre.backend.device import PlainDevice
 from eagre.backend.group import Group
-from eagre.models.potential_waves.laplace import columns_cuda, conjugate_residuals, plan_cuda, solver, solver_subdomains
+from eagre.models.potential_waves.laplace import arrays, columns_cuda, conjugate_residuals, solver, solver_subdomains
 from eagre.models.potential_waves.laplace.solver import LaplaceProblem
 from eagre.models.potential_waves.laplace.solver_subdomains import DistributedLaplace
 from eagre.models.potential_waves.laplace.stencils import Vertical
@@ -58,7 +58,7 @@ def test_simulated_conjugate_residuals(monkeypatch):
         "KEPT": (1, conjugate_residuals),
         "SLOTS": (2, conjugate_residuals),
     }
-    small |= {"FACTORS": (6, conjugate_residuals), "NUMBERS": (8, conjugate_residuals), "TILE": ((4, 8), plan_cuda)}
+    small |= {"FACTORS": (6, conjugate_residuals), "NUMBERS": (8, conjugate_residuals), "TILE": ((4, 8), arrays)}
     small |= {"LINE": (8, columns_cuda), "SUMMED": (8, columns_cuda)}  # simulated threads are slow
     for name, (value, *modules) in small.items():
         for module in modules:
@@ -105,7 +105,7 @@ def test_simulated_tiles(monkeypatch, shape, periodic, vertical, tile):
     from eagre.backend.simulated.device import SimulatedDevice
 
     for name in ("TILE", "TALL"):
-        monkeypatch.setattr(plan_cuda, name, tile)
+        monkeypatch.setattr(arrays, name, tile)
     found, rng = [], np.random.default_rng(0)
     h, psi = 0.5 + 0.1 * rng.random(shape), rng.standard_normal((vertical.nz, *shape))
     h[:, : shape[1] // 2] = 0.5  # where the bed is level a rim needs no differences

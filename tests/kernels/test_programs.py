@@ -18,7 +18,7 @@ from eagre.backend.select import select
 from eagre.errors import EagreError
 from eagre.kernels.maps import MapArrays
 from eagre.models.shallow_water.active_tiles import Active
-from eagre.models.shallow_water.kernels import Parameters
+from eagre.models.shallow_water.kernels import Buffers, Domain, Parameters
 from eagre.models.shallow_water.stages import row_streaming_cpu, row_streaming_cuda
 from kernels.conftest import options_of
 from kernels.programs import COUNTERS, forbidden, out_of_order, shifted, without_index
@@ -133,12 +133,9 @@ def stage_ptx(precision, card=(9, 0), **switches):
     terms = types.Tuple((types.float64[:, ::1], types.int64))
     kept = types.NamedTuple((real[:, :, ::1], types.uint8[:, ::1], types.float64[::1]), MapArrays)
     active = types.NamedTuple([types.int32[::1], types.int32[::1], types.int32[:, ::1]], Active)
-    signature = (
-        (real[:, :, ::1],) * 3
-        + (real[:, ::1], real[:, :, ::1])
-        + (terms, kept, types.int32[:, :, ::1], types.uint8[:, ::1], bits[::1], active, numbers)
-        + (types.float64[::1], types.int64)
-    )
+    buffers = types.NamedTuple((*(real[:, :, ::1],) * 3, bits[::1]), Buffers)
+    domain = types.NamedTuple((real[:, ::1], real[:, :, ::1], types.int32[:, :, ::1], types.uint8[:, ::1]), Domain)
+    signature = (buffers, domain, terms, kept, active, numbers, types.float64[::1], types.int64)
     module = load(source_of(row_streaming_cuda.stage_cuda, "cuda", precision, {"ROWS": 64, **switches}), "stage_cuda")
     return ptx(module.stage_cuda, signature, card)
 
@@ -171,7 +168,7 @@ def test_double_precision_kernel_uses_seeds():
 def test_fields_of_a_named_tuple_are_part_of_a_program():
     """Numba's types hold no names: with two fields in another order, code of the cache would read the wrong ones."""
     source = source_of(row_streaming_cuda.stage_cuda, "cuda", "single", {})
-    assert f".{row_streaming_cuda.Row.__name__}  # {', '.join(row_streaming_cuda.Row._fields)}\n" in source
+    assert f".{row_streaming_cuda.Rows.__name__}  # {', '.join(row_streaming_cuda.Rows._fields)}\n" in source
 
 
 def test_cards_before_hopper_get_no_instructions_that_they_lack():

@@ -19,8 +19,8 @@ from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import Group
 from eagre.io.restart import read_restart, write_restart
 from eagre.models.shallow_water_adi.config import ShallowWaterADICase
-from eagre.models.shallow_water_adi.devices import multi_device, subdomain
-from eagre.models.shallow_water_adi.devices.subdomain import coupling_rows
+from eagre.models.shallow_water_adi.devices import multi_device
+from eagre.models.shallow_water_adi.devices.multi_device import coupling_rows
 from eagre.models.shallow_water_adi.memory_layout import PADDING
 
 # Of the largest value; measured: 0 with an overlap on a CPU, 6e-7 and 2e-15 with joined lines.
@@ -150,7 +150,7 @@ def alien_rows(model):
 def test_too_few_rows_show(monkeypatch):
     """A fourth of the rows costs three fourths of the digits, and no more."""
     theirs = pool("cpu", time_step=20.0)
-    rows = subdomain.EDGE + coupling_rows(theirs.setup, "double", 12.0) // 4
+    rows = multi_device.EDGE + coupling_rows(theirs.setup, "double", 12.0) // 4
     monkeypatch.setattr(multi_device, "overlap_rows", lambda *_, **__: rows)
     ours = pool(TWO, time_step=20.0)
     for model in (ours, theirs):
@@ -287,7 +287,7 @@ def test_from_a_case_file():
         '[numerics]\ntime_step = "5 s"\n'
     )
     model = ShallowWaterADICase.loads(text).build()
-    beside = subdomain.JOINED_OVERLAP
+    beside = multi_device.JOINED_OVERLAP
     assert [(one.low, one.first, one.last, one.high) for one in model._engine.subdomains] == [
         (0, 0, 70, 70 + beside), (70 - beside, 70, 140, 140),
     ]  # fmt: skip

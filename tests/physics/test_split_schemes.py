@@ -225,12 +225,10 @@ def test_the_sweep_in_y_is_that_in_x_of_the_transposed_field(rng):
             scheme="ds1", kernels="reference",
         )  # fmt: skip
         engine = model._engine
-        arguments = (engine.q[0], engine.bed, engine.edges, engine.walls)
+        given = engine.q[0], engine.domain
+        rows, columns = range(one.ny), range(one.nx)
         found = np.array(
-            [
-                [reference.divergence(*arguments, j, i, across, engine.parameters) for i in range(one.nx)]
-                for j in range(one.ny)
-            ]
+            [[reference.divergence(*given, j, i, across, engine.parameters) for i in columns] for j in rows]
         )
         made.append(found.transpose(1, 0, 2) if turned else found)
     assert np.array_equal(*made) and np.abs(made[0]).max() > 0.1

@@ -388,7 +388,7 @@ def stage_cuda(buffers, domain, terms, maps, active, p, clock, phase):
         top_state = load_state(q, j0 + 4, i)
         if not open_gate(clock, phase):
             return
-        stage = Stage(p, real(clock[DT]), seed_of_stage(clock, SECOND, p))
+        dt, seed = real(clock[DT]), seed_of_stage(clock, SECOND, p)
         arrays = StageArrays(buffers, domain, (terms, TERM_FACTORS(terms, 0)), maps)
         next_time = advanced_time(clock[T], clock[DT], clock[UNTIL])
         moments = moment_of(maps, clock[T]), moment_of(maps, next_time)
@@ -415,18 +415,21 @@ def stage_cuda(buffers, domain, terms, maps, active, p, clock, phase):
             flux = with_mass(flux, flux.mass * south_open)
         shore = uncovered(row_1.w, row.w, above.w, south, north, p)
 
-        rows = Rows(row, above, top_state, south, north, next_north, top_corners, flux, face, rise, shore)
         last = np.uint32(ny + 3)
         j, seen = j0, 0
         while j < end:
             more = j + 1 < end
-            seen |= live_bits(rows.row, j, j0, end, True) | live_bits(rows.above, j + 1, j0, end, more)
+            seen |= live_bits(row, j, j0, end, True) | live_bits(above, j + 1, j0, end, more)
+            # The loop carries values and no tuples: with `rows` and `stage` made before it, a step takes 5 % longer.
+            stage = Stage(p, dt, seed)
+            rows = Rows(row, above, top_state, south, north, next_north, top_corners, flux, face, rise, shore)
             column_of_lane = Lane(i, walls, internal, store, faced)
             rows, rate = update_row(arrays, column_of_lane, j, min(np.uint32(j + 5), last), rows, stage, moments)
-            fastest = larger(fastest, rate)
+            fastest, ahead = larger(fastest, rate), min(np.uint32(j + 6), last)
             column_of_lane = Lane(i, walls, internal, store and more, faced and more)
-            rows, rate = update_row(arrays, column_of_lane, j + 1, min(np.uint32(j + 6), last), rows, stage, moments)
+            rows, rate = update_row(arrays, column_of_lane, j + 1, ahead, rows, stage, moments)
             fastest = larger(fastest, rate)
+            row, above, top_state, south, north, next_north, top_corners, flux, face, rise, shore = rows
             j = np.uint32(j + 2)
         raise_maximum(buffers.rates, to_bits(fastest))
         leave_bits(active, tile_column, np.uint32(j0 // np.uint32(ROWS)), seen if store else 0, lane)

@@ -6,13 +6,16 @@ In each step every device computes the sweep along x and the sweep along y, then
 sweep along x of the next step continues with these rows. All devices wait at the barriers: a sweep along y overwrites
 rows that other devices copy, and the copied rows must be complete.
 
-Thick slabs overlap by as many rows as the implicit coupling extends over. Thin slabs overlap by the stencil of the
-equations only, and the sweep along y has two passes: devices exchange the ends of their segments of the lines in
-between.
+Thick slabs overlap by as many rows as the implicit coupling extends over (`coupling_rows`): the lines along y end at an
+interface as at a wall, and the error decays along a line like the coupling of its unknowns. Thin
+slabs overlap by the stencil of the equations only, and the sweep along y has two passes: devices exchange the ends of
+their segments of the lines in between.
 """
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,21 +23,94 @@ import numpy as np
 from eagre.backend.device import Device, check_precision
 from eagre.backend.exchange import Message
 from eagre.backend.group import BARRIER, Group, Stage, in_sequence
-from eagre.boundaries.subdomain import join_sums, slab_sums
-from eagre.decomposition import bands, check_memory_of_each, check_thickness
+from eagre.boundaries.subdomain import clip_segments, global_face_numbers, join_sums, slab_sums
+from eagre.decomposition import Decomposition, bands, check_memory_of_each, check_thickness
 from eagre.kernels.water_sums import named_sums
-from eagre.models.shallow_water_adi.devices.subdomain import JOINED_OVERLAP, MAX_OVERLAP, Subdomain, overlap_rows
 from eagre.models.shallow_water_adi.engine import Engine
 from eagre.models.shallow_water_adi.initial_state import stopped_at_walls
 from eagre.models.shallow_water_adi.memory_layout import PADDING, device_bytes, maps_of
 from eagre.models.shallow_water_adi.sampling.diagnostics import DEEPEST
 from eagre.models.shallow_water_adi.sampling.water_balance import Balance, CrossSectionVolumes
-from eagre.models.shallow_water_adi.setup import Setup
+from eagre.models.shallow_water_adi.setup import Segment, Setup
 from eagre.models.shallow_water_adi.sides import Side, sides_of
 from eagre.models.shallow_water_adi.step_graphs import first_bad, run, step_graphs_of, steps_of
-from eagre.models.shallow_water_adi.sweeps.launch_parameters import EPSILON
+from eagre.models.shallow_water_adi.sweeps.launch_parameters import EPSILON, SAFETY
 from eagre.models.shallow_water_adi.sweeps.segments import STORED_FIELDS
 from eagre.stepping.maps import join_maps, maps_of_rows
+
+# Rows at an interface whose equations lack a neighbour: one of the sweep along x, two more of the sweep along y.
+EDGE = 4
+MAX_OVERLAP = 0.25  # of the rows of a slab; joined lines are faster beyond it (decision 0111)
+JOINED_OVERLAP = 3  # neighbour rows in the equations of the faces of a slab, and one for the sweep along x of these
+
+
+def coupling_rows(setup: Setup, precision: str, deepest: float) -> int:
+    """Return the number of rows over which the coupling of a line along y decays to rounding error.
+
+    With m = g h dt^2 / (4 dy^2) + E dt / dy^2 and a velocity of one cell per step, the stability limit, fully upwind, a
+    row is (m + 1) P_below - (2 m + 2) P + m P_above = 0. Its solutions decay by s / (s + 1) per row downstream, s =
+    sqrt(1 + m). Solutions of slower or central flow decay faster.
+    """
+    dt, dy = setup.time_step, setup.grid.dy
+    m = setup.gravity * deepest * (dt / (2.0 * dy)) ** 2 + setup.viscosity * dt / dy**2
+    s = math.sqrt(1.0 + m)
+    return math.ceil(math.log(EPSILON[precision]) / math.log(s / (s + 1.0)))
+
+
+def overlap_rows(setup: Setup, precision: str, deepest: float, safe: bool = True) -> int:
+    """Return the neighbour rows that a slab needs at each interface; safe : include a margin for rising water."""
+    return EDGE + coupling_rows(setup, precision, deepest * SAFETY**2 if safe else deepest)
+
+
+def subdomain_setup(setup: Setup, low: int, high: int) -> Setup:
+    """Return the set-up of rows low .. high - 1."""
+    rows, grid = slice(low, high), setup.grid
+    local_grid = replace(grid, ny=high - low, y0=grid.y0 + low * grid.dy)
+    return replace(
+        setup,
+        grid=local_grid,
+        bed=setup.bed[rows],
+        friction=setup.friction[rows],
+        walls=None if setup.walls is None else setup.walls[rows],
+        terms=setup.terms.rows(low, high, local_grid),
+        segments=clip_segments(setup.segments, grid.ny, low, high, low),
+        dries=setup.may_dry,
+    )
+
+
+class Subdomain:
+    """Row slab of a decomposition.
+
+    Attributes
+    ----------
+    engine : Engine
+        Engine of all rows of the slab, including neighbour rows.
+    first, last : int
+        First interior row and the row after the last, in the domain.
+    low, high : int
+        First row of the slab and the row after the last, in the domain, including neighbour rows.
+    face_numbers : array
+        Global numbers of its boundary faces in the water balance of the domain.
+    """
+
+    def __init__(
+        self, setup: Setup, device: Device, precision: str, decomposition: Decomposition, rank: int, joined: bool
+    ) -> None:
+        ny = setup.grid.ny
+        (self.first, self.last), (self.low, self.high) = decomposition.owned(rank)[0], decomposition.held(rank)[0]
+        lines = None if setup.cross_sections is None else setup.cross_sections.subset(self.first, self.last, self.low)
+        one = Segment(rank, decomposition.count, self.first - self.low, self.last - self.low) if joined else None
+        local_setup = subdomain_setup(setup, self.low, self.high)
+        self.setup, self.device = replace(local_setup, cross_sections=lines, segment=one), device
+        self.engine = Engine(self.setup, device, precision)
+        local_segments = clip_segments(setup.segments, ny, self.first, self.last, self.low)
+        self.engine.balance = Balance(local_segments, self.setup.grid, self.setup.bed, self.setup.terms, device)
+        self.face_numbers = global_face_numbers(setup.segments, setup.grid, self.first, self.last)
+
+    def interior_row_sums(self) -> np.ndarray:
+        """Return `Engine.row_sums` of the interior rows."""
+        return self.engine.row_sums()[self.first - self.low : self.last - self.low]
+
 
 LOCATIONS = {"z": "centre", "p": "face_x", "q": "face_y"}  # locations of the exchanged fields
 
