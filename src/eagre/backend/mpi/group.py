@@ -72,12 +72,12 @@ class Shared(Device):
         starts = range(0, elements.size, MAX_MESSAGE)
         return [self.comm.Ibcast(elements[start : start + MAX_MESSAGE], root=self.owner) for start in starts]
 
-    def own_host(self, array: Any) -> np.ndarray:
+    def local_copy(self, array: Any) -> np.ndarray:
         """Return a host copy of an array, of which only the owner has the values."""
         return np.ascontiguousarray(super().host(array))
 
     def host(self, array: Any) -> np.ndarray:
-        return self.broadcast(self.own_host(array))
+        return self.broadcast(self.local_copy(array))
 
     def begin_host(self, arrays: Sequence[Any]) -> Callable[[], list[np.ndarray]]:
         return Device.begin_host(self, arrays)
@@ -244,7 +244,9 @@ class MpiGroup(Group):
         return self.comm.bcast(value, root=0)
 
     def host_of_each(self, arrays: Sequence[Any]) -> list[np.ndarray]:
-        pairs = [(device, device.own_host(array)) for device, array in zip(self.devices, arrays, strict=True)]  # type: ignore[attr-defined]
+        pairs: list[tuple[Any, np.ndarray]] = []
+        for device, array in zip(self.devices, arrays, strict=True):
+            pairs.append((device, device.local_copy(array)))  # type: ignore[attr-defined]
         wait([request for device, values in pairs for request in device.begin_broadcast(values)])
         return [values for _, values in pairs]
 

@@ -98,16 +98,16 @@ class Peers:
         self.comm, self._device = comm, device
         self._mapped: dict[tuple[int, bytes], int] = {}
         device.use()
-        self._own = device.zeros((2 * comm.size + 2,), np.uint32)
+        self._counters = device.zeros((2 * comm.size + 2,), np.uint32)
         device.synchronize()
         self._kernel = cupy.RawKernel(KERNEL, "exchange")
 
     def connect(self) -> bool:
         """Map the flags of all processes; return whether all have succeeded."""
-        exports, flags = self.comm.allgather(self.exported(self._own)), []
+        exports, flags = self.comm.allgather(self.exported(self._counters)), []
         try:
             for rank, one in enumerate(exports):
-                flags.append(self._own if rank == self.comm.rank else self.imported(rank, one))
+                flags.append(self._counters if rank == self.comm.rank else self.imported(rank, one))
         except cupy.cuda.runtime.CUDARuntimeError:
             flags = []
         if not all(self.comm.allgather(len(flags))):
@@ -131,7 +131,7 @@ class Peers:
         table, blocks = self._device.array(rows), max(1, -(-threads // THREADS))
         numbers = (np.int32(len(pairs)), np.int32(threads), np.bool_(finish))
         processes = (np.int32(self.comm.rank), np.int32(self.comm.size))
-        arguments = (table, *numbers, self._own, self._flags, *processes)
+        arguments = (table, *numbers, self._counters, self._flags, *processes)
         return HostCall(self._kernel, ((blocks,), (THREADS,), arguments), captured=True)
 
     def transport(self, group: Any) -> PeerTransport:
@@ -153,9 +153,9 @@ class Peers:
         if key not in self._mapped:
             self._device.use()
             self._mapped[key] = cupy.cuda.runtime.ipcOpenMemHandle(one.handle)
-        dtype, place = np.dtype(one.dtype), self._mapped[key] + one.offset
+        dtype, address = np.dtype(one.dtype), self._mapped[key] + one.offset
         extent = sum((n - 1) * stride for n, stride in zip(one.shape, one.strides, strict=True)) + dtype.itemsize
-        memory = cupy.cuda.UnownedMemory(place, extent, self, self._device.index)
+        memory = cupy.cuda.UnownedMemory(address, extent, self, self._device.index)
         return cupy.ndarray(one.shape, dtype, cupy.cuda.MemoryPointer(memory, 0), one.strides)
 
 
@@ -169,8 +169,8 @@ def peers_of(comm: Any, device: Any) -> Peers | None:
     """
     key = comm.py2f()
     if key not in _peers:
-        wanted = os.environ.get("EAGRE_TRANSPORT", "") != "nccl"
-        alone = len(set(comm.allgather((host_of_process(), wanted)))) == 1 and wanted
+        allowed = os.environ.get("EAGRE_TRANSPORT", "") != "nccl"
+        alone = len(set(comm.allgather((host_of_process(), allowed)))) == 1 and allowed
         peers = Peers(comm, device) if alone else None
         _peers[key] = peers if peers is not None and peers.connect() else None
     return _peers[key]
