@@ -104,18 +104,26 @@ class Peers:
 
     def connect(self) -> bool:
         """Map the flags of all processes; return whether all have succeeded."""
-        exports, flags = self.comm.allgather(self.exported(self._counters)), []
+        exports, flags = self.comm.allgather(self._export_counters()), []
         try:
             for rank, one in enumerate(exports):
-                flags.append(self._counters if rank == self.comm.rank else self.imported(rank, one))
+                if one is not None:
+                    flags.append(self._counters if rank == self.comm.rank else self.imported(rank, one))
         except cupy.cuda.runtime.CUDARuntimeError:
             flags = []
-        if not all(self.comm.allgather(len(flags))):
+        if min(self.comm.allgather(len(flags))) < self.comm.size:
             return False
         self._flags = self._device.array(np.array([one.data.ptr for one in flags], np.uint64))
         self._device.run([self.exchange([], finish=False)])  # loads the kernel, which capture does not allow
         self._device.synchronize()
         return True
+
+    def _export_counters(self) -> Exported | None:
+        """Return the description of the counters, or None if other processes cannot map memory of this GPU."""
+        try:
+            return self.exported(self._counters)
+        except (RuntimeError, OSError, AttributeError):  # CUDARuntimeError is a RuntimeError
+            return None
 
     def exchange(self, pairs: Sequence[Pair], finish: bool = True) -> HostCall:
         """Return the launch that waits for all processes, copies, and waits until all have copied.
@@ -183,17 +191,19 @@ class PeerTransport(LocalTransport):
         """See `Transport.exchange`; all processes call it. The launches wait for the other processes themselves."""
         group, rank, messages = self.group, self.group.rank, list(messages)
         exports = {
-            number: group.peers.exported(self._published[rank, one.field][one.there])
+            number: group.peers.exported(region)
             for number, one in enumerate(messages)
-            if one.source == rank != one.target
+            if one.source == rank != one.target and (region := self._published[rank, one.field][one.there]).size
         }
         every, pairs = group.comm.allgather(exports), []
         for number, one in enumerate(messages):
-            if one.target == rank:
-                target = self._published[rank, one.into or one.field][one.here]
-                remote = one.source != rank
-                source = every[one.source][number] if remote else self._published[rank, one.field][one.there]
-                pairs.append((target, group.peers.imported(one.source, source) if remote else source))
+            if one.target != rank:
+                continue
+            target = self._published[rank, one.into or one.field][one.here]
+            if one.source == rank:
+                pairs.append((target, self._published[rank, one.field][one.there]))
+            elif target.size:
+                pairs.append((target, group.peers.imported(one.source, every[one.source][number])))
         launches = self._launches(pairs)
         return [launches if one == rank else [] for one in range(len(group.devices))]
 
