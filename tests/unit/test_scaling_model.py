@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
+import re
 import sys
 
 import pytest
@@ -24,6 +26,22 @@ def test_the_table_of_the_performance_page_follows_from_the_records(model):
     page = (ROOT / "docs/performance/index.md").read_text(encoding="utf-8")
     records = json.loads(model.RECORDS.read_text(encoding="utf-8"))
     assert model.markdown(records) in page
+
+
+def test_measured_times_of_the_performance_page_are_those_of_records(model):
+    page = (ROOT / "docs/performance/index.md").read_text(encoding="utf-8").split("## Several processes")[1]
+    records = json.loads(model.RECORDS.read_text(encoding="utf-8"))
+    rows = re.findall(r"\| `([\w-]+)` \| (\w+) \| ([\d x]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|", page)
+    assert len(rows) == 2 * len(model.PATTERNS)
+    for name, scaling, size, *cells in rows:
+        shape = [int(n) for n in reversed(size.split(" x "))]
+        wanted = [one for one in records if (one["model"], one["scaling"]) == (name, scaling)]
+        two = {one["transport"]: one["ms_per_step"] for one in wanted if one["devices"] == 2 and one["shape"] == shape}
+        one = max((one for one in wanted if one["devices"] == 1), key=lambda one: math.prod(one["shape"]))[
+            "ms_per_step"
+        ]
+        times = [one, two["one process"], two["peer memory"]]
+        assert cells == [*(f"{time:.3f}" for time in times), f"{times[1] / times[2]:.2f}"], name
 
 
 def test_work_is_the_line_through_the_smallest_and_the_largest_grid(model):
