@@ -101,6 +101,10 @@ class Group:
         """Return a value that all processes of a run use, of the first process; see `Device.agreed`."""
         return value
 
+    def host_of_each(self, arrays: Sequence[Any]) -> list[np.ndarray]:
+        """Return host copies of one array of each device."""
+        return [device.host(array) for device, array in zip(self.devices, arrays, strict=True)]
+
     def host(self, array: np.ndarray) -> np.ndarray:
         """Return a copy of an array that was collected on the host."""
         return np.array(array, copy=True)
