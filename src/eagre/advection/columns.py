@@ -46,7 +46,12 @@ def fill_column(k, j, i, s, field, steps, a, tables, levels):
     along_k, along_j, along_i = tables
     d = unsigned(steps)
     row, point = np.uint32(along_j.indices[j]), np.uint32(along_i.indices[i])
-    factor_j, outside_j, factor_i, outside_i = along_j.factor[j], along_j.outside[j], along_i.factor[i], along_i.outside[i]
+    factor_j, outside_j, factor_i, outside_i = (
+        along_j.factor[j],
+        along_j.outside[j],
+        along_i.factor[i],
+        along_i.outside[i],
+    )
     first, last = np.uint32(k * levels), min(np.uint32(along_k.indices.size), np.uint32((k + 1) * levels))
     n = position(first, j, i, 0, d)
     for level in range(first, last):
