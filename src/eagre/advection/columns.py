@@ -1,8 +1,7 @@
 """Stages of MPDATA for GPUs whose threads stream upwards through several levels: fields with ghost points, and V.
 
-A thread keeps what the next level needs in registers, and computes addresses and the tables of ghost points along x and
-y once per column. A level of pseudo velocities needs 22 loads instead of 50. The region has parts of columns instead of
-levels as its outermost axis.
+A thread keeps values of the previous levels in registers, and computes addresses and ghost points along x and y once.
+A level of pseudo velocities needs 23 loads instead of 50. The outermost axis of a region are blocks of levels.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ def levels_of(device: Device, region: Sequence[int]) -> int:
 
 @cell
 def fill_column(k, j, i, s, field, steps, a, tables, levels):
-    """Copy part k of a column with its ghost points; tables : `Table` along z, y and x. See `eagre.advection.plan`."""
+    """Copy level block k of a field with its ghost points, see `plan.fill`; tables : `Table` along z, y and x."""
     along_k, along_j, along_i = tables
     d = unsigned(steps)
     row, point = np.uint32(along_j.indices[j]), np.uint32(along_i.indices[i])
@@ -80,12 +79,12 @@ def mean_h(s, n, back):
 
 
 @cell
-def velocities_column(k, j, i, s, low, steps, parts, passable):
-    """Compute V1, V2, V3 of X and the advector in part k of a column.
+def velocities_column(k, j, i, s, low, steps, blocks, passable):
+    """Compute V1, V2, V3 of X and the advector of level block k.
 
-    parts : number of levels, and of those of a part; passable : along z, y and x, see `eagre.advection.ghosts.Tables`
+    blocks : number of levels, and levels per block; passable : along z, y and x, see `eagre.advection.ghosts.Tables`
     """
-    (top, levels), (passable_k, passable_j, passable_i) = parts, passable
+    (top, levels), (passable_k, passable_j, passable_i) = blocks, passable
     d = Steps(np.uint64(1), np.uint64(steps.y), np.uint64(steps.z))
     first, last = np.uint32(k * levels), min(np.uint32(top), np.uint32((k + 1) * levels))
     n = position(first, j, i, low, d)

@@ -1,8 +1,8 @@
 """Diffusion and closure over flat terrain on a GPU: threads stream upwards through several levels of a column.
 
 The formulas are those of `stress` for g^x = (1, 0, 0), g^y = (0, 1, 0) and g^z = (0, 0, stretch). A thread keeps values
-of the previous levels in registers: momentum needs 28 loads per point instead of 52. Fields have one dimension, and the
-region has parts of columns instead of levels as its outermost axis.
+of the previous levels in registers: momentum needs 28 loads per point instead of 52. Fields have one dimension.
+The outermost axis of a region are blocks of levels.
 """
 
 import math
@@ -18,7 +18,7 @@ from eagre.models.anelastic.subgrid.stress import CLOSED, across, bounded, half_
 STRATIFIED = switch("STRATIFIED", True)
 
 
-class Places(NamedTuple):
+class Offsets(NamedTuple):
     """Offsets of a point and its eight neighbours in a level, and the size of a level; unsigned."""
 
     here: Any
@@ -33,7 +33,7 @@ class Places(NamedTuple):
     level: Any
 
 
-class Star(NamedTuple):
+class FivePoints(NamedTuple):
     """A point and its neighbours on a level."""
 
     here: Any
@@ -48,22 +48,22 @@ class Level(NamedTuple):
 
     u: Any  # here, west, east
     v: Any  # here, south, north
-    w: Any  # `Star`
+    w: Any  # `FivePoints`
     weight: Any  # h K
     lift: Any  # h K stretch^2
 
 
 @cell
-def at(start, place):
-    """Return the index of a place of the level that begins at `start`."""
-    return np.uint32(start + place)
+def point(start, offset):
+    """Return the index of a point of the level that begins at `start`."""
+    return np.uint32(start + offset)
 
 
 @cell
-def places_of(y, x, ny, nx):
-    """Return the places of a column; y, x : `Pair`."""
+def offsets_of(y, x, ny, nx):
+    """Return the offsets of a column; y, x : `Pair`."""
     here, low, high = np.uint32(y.here * nx), np.uint32(y.low * nx), np.uint32(y.high * nx)
-    return Places(
+    return Offsets(
         np.uint32(here + x.here), np.uint32(here + x.low), np.uint32(here + x.high),
         np.uint32(low + x.here), np.uint32(high + x.here),
         np.uint32(low + x.low), np.uint32(low + x.high), np.uint32(high + x.low), np.uint32(high + x.high),
@@ -72,9 +72,11 @@ def places_of(y, x, ny, nx):
 
 
 @cell
-def star_of(f, n, p):
+def five_points(f, n, p):
     """Return the values of a field on the level that starts at n."""
-    return Star(f[at(n, p.here)], f[at(n, p.west)], f[at(n, p.east)], f[at(n, p.south)], f[at(n, p.north)])
+    return FivePoints(
+        f[point(n, p.here)], f[point(n, p.west)], f[point(n, p.east)], f[point(n, p.south)], f[point(n, p.north)]
+    )
 
 
 @cell
@@ -88,9 +90,10 @@ def weight_of(m, mix, k, n):
 @cell
 def weights_of(m, mix, k, n, p):
     """Compute h K at a point and its neighbours on level k, which starts at n."""
-    return Star(
-        weight_of(m, mix, k, at(n, p.here)), weight_of(m, mix, k, at(n, p.west)), weight_of(m, mix, k, at(n, p.east)),
-        weight_of(m, mix, k, at(n, p.south)), weight_of(m, mix, k, at(n, p.north)),
+    return FivePoints(
+        weight_of(m, mix, k, point(n, p.here)),
+        weight_of(m, mix, k, point(n, p.west)), weight_of(m, mix, k, point(n, p.east)),
+        weight_of(m, mix, k, point(n, p.south)), weight_of(m, mix, k, point(n, p.north)),
     )  # fmt: skip
 
 
@@ -98,12 +101,12 @@ def weights_of(m, mix, k, n, p):
 def level_at(k, v, m, mix, p):
     """Return the values of level k."""
     n = np.uint32(k * p.level)
-    a = weight_of(m, mix, k, at(n, p.here))
-    u = v.x[at(n, p.here)], v.x[at(n, p.west)], v.x[at(n, p.east)]
+    a = weight_of(m, mix, k, point(n, p.here))
+    u = v.x[point(n, p.here)], v.x[point(n, p.west)], v.x[point(n, p.east)]
     return Level(
         u,
-        (v.y[at(n, p.here)], v.y[at(n, p.south)], v.y[at(n, p.north)]),
-        star_of(v.z, n, p),
+        (v.y[point(n, p.here)], v.y[point(n, p.south)], v.y[point(n, p.north)]),
+        five_points(v.z, n, p),
         a,
         a * m.stretch[k] * m.stretch[k],
     )
@@ -122,7 +125,7 @@ def means(a, lift, lift_below, lift_above, pairs):
     """Return the factors of `compact`, from h K and h K stretch^2; pairs : `Pair` along z, y and x."""
     z, y, x = pairs
     c_x, c_y, c_z = half_over_square(x), half_over_square(y), half_over_square(z)
-    factors = Star(
+    factors = FivePoints(
         a.here, c_x * (a.here + a.west), c_x * (a.here + a.east), c_y * (a.here + a.south), c_y * (a.here + a.north)
     )
     return factors, (c_z * (lift + lift_below), c_z * (lift + lift_above))
@@ -133,15 +136,15 @@ def momentum(n, v, p, three, a, stretches, pairs):
     """Return h D of u, v and w on the level that starts at n; three : levels below, here and above."""
     (b, c, t), (z, y, x), (stretch, s_b, s_t) = three, pairs, stretches
     factors, lifts = means(a, c.lift, b.lift, t.lift, pairs)
-    u = Star(c.u[0], c.u[1], c.u[2], v.x[at(n, p.south)], v.x[at(n, p.north)])
-    v_ = Star(c.v[0], v.y[at(n, p.west)], v.y[at(n, p.east)], c.v[1], c.v[2])
+    u = FivePoints(c.u[0], c.u[1], c.u[2], v.x[point(n, p.south)], v.x[point(n, p.north)])
+    v_ = FivePoints(c.v[0], v.y[point(n, p.west)], v.y[point(n, p.east)], c.v[1], c.v[2])
     du = compact(u, b.u[0], t.u[0], factors, lifts)
     dv = compact(v_, b.v[0], t.v[0], factors, lifts)
     dw = compact(c.w, b.w.here, t.w.here, factors, lifts)
-    u_east = a.east * (v.x[at(n, p.north_east)] - v.x[at(n, p.south_east)])
-    u_west = a.west * (v.x[at(n, p.north_west)] - v.x[at(n, p.south_west)])
-    v_north = a.north * (v.y[at(n, p.north_east)] - v.y[at(n, p.north_west)])
-    v_south = a.south * (v.y[at(n, p.south_east)] - v.y[at(n, p.south_west)])
+    u_east = a.east * (v.x[point(n, p.north_east)] - v.x[point(n, p.south_east)])
+    u_west = a.west * (v.x[point(n, p.north_west)] - v.x[point(n, p.south_west)])
+    v_north = a.north * (v.y[point(n, p.north_east)] - v.y[point(n, p.north_west)])
+    v_south = a.south * (v.y[point(n, p.south_east)] - v.y[point(n, p.south_west)])
     above, below = t.weight * s_t, b.weight * s_b
     along_x = across(above * (t.w.east - t.w.west), below * (b.w.east - b.w.west), z) * x.over
     along_y = across(above * (t.w.north - t.w.south), below * (b.w.north - b.w.south), z) * y.over
@@ -156,9 +159,9 @@ def momentum(n, v, p, three, a, stretches, pairs):
 
 @cell
 def stress_column(k, j, i, v, m, grid, mix, levels, out):
-    """Compute D of u, v and w in part k of a column; see `stress.stress`."""
+    """Compute D of u, v and w of level block k; see `stress.stress`."""
     y, x = centre(line_at(j, axis_y(grid))), centre(line_at(i, axis_x(grid)))
-    p = places_of(y, x, grid.ny, grid.nx)
+    p = offsets_of(y, x, grid.ny, grid.nx)
     first, last = np.uint32(k * levels), min(np.uint32(grid.nz), np.uint32((k + 1) * levels))
     b, c = level_at(centre(line_at(first, axis_z(grid))).low, v, m, mix, p), level_at(first, v, m, mix, p)
     for level in range(first, last):
@@ -168,15 +171,19 @@ def stress_column(k, j, i, v, m, grid, mix, levels, out):
         stretches = m.stretch[here], m.stretch[z.low], m.stretch[z.high]
         d = momentum(n, v, p, (b, c, t), weights_of(m, mix, here, n, p), stretches, (z, y, x))
         over_h = real(1.0) / m.h[here, 0, 0]
-        out.x[at(n, p.here)], out.y[at(n, p.here)], out.z[at(n, p.here)] = d.x * over_h, d.y * over_h, d.z * over_h
+        out.x[point(n, p.here)], out.y[point(n, p.here)], out.z[point(n, p.here)] = (
+            d.x * over_h,
+            d.y * over_h,
+            d.z * over_h,
+        )
         b, c = c, t
 
 
 @cell
 def diffuse_column(k, j, i, f, ambient, m, grid, mix, levels, out):
-    """Compute D of a scalar, of which `ambient` is the profile to be added, in part k of a column."""
+    """Compute D of a scalar, of which `ambient` is the profile to be added, of level block k."""
     y, x = centre(line_at(j, axis_y(grid))), centre(line_at(i, axis_x(grid)))
-    p = places_of(y, x, grid.ny, grid.nx)
+    p = offsets_of(y, x, grid.ny, grid.nx)
     first, last = np.uint32(k * levels), min(np.uint32(grid.nz), np.uint32((k + 1) * levels))
     low = centre(line_at(first, axis_z(grid))).low
     n, n_low = np.uint32(first * p.level + p.here), np.uint32(low * p.level + p.here)
@@ -189,17 +196,17 @@ def diffuse_column(k, j, i, f, ambient, m, grid, mix, levels, out):
         f_high, lift = f[n_high] + ambient[z.high, 0, 0], a.here * m.stretch[here] * m.stretch[here]
         lift_high = weight_of(m, mix, z.high, n_high) * m.stretch[z.high] * m.stretch[z.high]
         factors, lifts = means(a, lift, lift_low, lift_high, (z, y, x))
-        plain = star_of(f, n, p)
+        plain = five_points(f, n, p)
         d = compact(plain, plain.here + (f_low - f_here), plain.here + (f_high - f_here), factors, lifts)
-        out[at(n, p.here)] = (d.x + d.y + d.z) / m.h[here, 0, 0]
+        out[point(n, p.here)] = (d.x + d.y + d.z) / m.h[here, 0, 0]
         f_low, f_here, lift_low = f_here, f_high, lift
 
 
 @cell
 def eddy_column(k, j, i, v, theta, m, grid, layers, levels, out):
-    """Compute K of the closure in part k of a column; see `stress.eddy_viscosity`."""
+    """Compute K of the closure of level block k; see `stress.eddy_viscosity`."""
     y, x = centre(line_at(j, axis_y(grid))), centre(line_at(i, axis_x(grid)))
-    p = places_of(y, x, grid.ny, grid.nx)
+    p = offsets_of(y, x, grid.ny, grid.nx)
     first, last = np.uint32(k * levels), min(np.uint32(grid.nz), np.uint32((k + 1) * levels))
     n = np.uint32(centre(line_at(first, axis_z(grid))).low * p.level + p.here)
     b = v.x[n], v.y[n], v.z[n], theta[n]
@@ -212,16 +219,16 @@ def eddy_column(k, j, i, v, theta, m, grid, layers, levels, out):
         t = v.x[up], v.y[up], v.z[up], theta[up]
         over = z.over * m.stretch[here]
         uy, vx = (
-            (v.x[at(n, p.north)] - v.x[at(n, p.south)]) * y.over,
-            (v.y[at(n, p.east)] - v.y[at(n, p.west)]) * x.over,
+            (v.x[point(n, p.north)] - v.x[point(n, p.south)]) * y.over,
+            (v.y[point(n, p.east)] - v.y[point(n, p.west)]) * x.over,
         )
         wx, wy = (
-            (v.z[at(n, p.east)] - v.z[at(n, p.west)]) * x.over,
-            (v.z[at(n, p.north)] - v.z[at(n, p.south)]) * y.over,
+            (v.z[point(n, p.east)] - v.z[point(n, p.west)]) * x.over,
+            (v.z[point(n, p.north)] - v.z[point(n, p.south)]) * y.over,
         )
         ux, vy = (
-            (v.x[at(n, p.east)] - v.x[at(n, p.west)]) * x.over,
-            (v.y[at(n, p.north)] - v.y[at(n, p.south)]) * y.over,
+            (v.x[point(n, p.east)] - v.x[point(n, p.west)]) * x.over,
+            (v.y[point(n, p.north)] - v.y[point(n, p.south)]) * y.over,
         )
         uz, vz, wz = (t[0] - b[0]) * over, (t[1] - b[1]) * over, (t[2] - b[2]) * over
         square = (uy + vx) * (uy + vx) + (uz + wx) * (uz + wx) + (vz + wy) * (vz + wy)
@@ -229,5 +236,5 @@ def eddy_column(k, j, i, v, theta, m, grid, layers, levels, out):
         if STRATIFIED:
             square -= layers.stability[here, 0, 0] + layers.buoyancy[here, 0, 0] * ((t[3] - b[3]) * over)
         eddy = layers.length2[here, 0, 0] * math.sqrt(max(square, real(0.0)))
-        out[at(n, p.here)] = bounded(here, j, i, grid.ny, eddy, layers)
+        out[point(n, p.here)] = bounded(here, j, i, grid.ny, eddy, layers)
         b, c = c, t

@@ -204,7 +204,7 @@ class Diffusion:
         theta = fields.get("theta", fields["u"])
         if self._streams:
             flat = Vector(*(one.reshape(-1) for one in v)), theta.reshape(-1), medium, grid, layers
-            launches = [self._over_columns(columns.eddy_column, flat, self.mixing.reshape(-1))]
+            launches = [self._over_columns(columns.eddy_column, flat, self._flat_mixing("u").field)]
         else:
             launches = [self._over(stress.eddy_viscosity, setup.shape, v, theta, medium, grid, layers, self.mixing)]
         if self._drags:
