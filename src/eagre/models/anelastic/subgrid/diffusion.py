@@ -127,7 +127,9 @@ class Diffusion:
     def _over_columns(self, cell: Any, arguments: tuple[Any, ...], out: Any) -> Work:
         nz, ny, nx = self._setup.shape
         levels = levels_of(self._device, (nz, ny, nx))
-        return self._over(cell, (-(-nz // levels), ny, nx), *arguments, levels, out)
+        registers = self._device.parameters("programs.columns").registers[self._precision]
+        loop = self._device.loop(cell, self._precision, {**self._switches, "REGISTERS": registers})
+        return self._device.over(loop, (-(-nz // levels), ny, nx), (*arguments, levels, out))
 
     def rates(self) -> Array:
         """Return the maximum decay rate by mixing and forcing in each row, (nz, ny), 1/s; 0 without a closure."""
