@@ -120,7 +120,7 @@ def test_no_doubles_in_single_precision():
     for options in (Options(), Options(3, False, True)):
         plan = plan_of(device, "single", shape, SIDES["mixed"], options)
         device.run(plan.launches(x, np.zeros_like(x), Advector(*v[::-1], h)))
-    wanted = {"fill_column", "donor_cell_column", "velocities_column", "allowed_fractions", "correct", "take"}
+    wanted = {"fill_column", "advect", "velocities_column", "allowed_fractions", "correct", "take"}
     assert wanted <= check(device)
 
 

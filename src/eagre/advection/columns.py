@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from eagre.advection.plan import (
-    FIRST,
     U1,
     U2,
     U3,
@@ -21,7 +20,6 @@ from eagre.advection.plan import (
     V3,
     StagedPlan,
     Steps,
-    X,
     density,
     face,
     position,
@@ -29,8 +27,7 @@ from eagre.advection.plan import (
     unsigned,
 )
 from eagre.backend.compilation.cells import cell, real
-from eagre.backend.device import Device, Launch, Work
-from eagre.kernels.mpdata import donor_flux
+from eagre.backend.device import Device, Launch
 
 BUSY = 1024  # threads per multiprocessor below which threads have fewer levels
 
@@ -43,60 +40,25 @@ def levels_of(device: Device, region: Sequence[int]) -> int:
 
 
 @cell
-def column_at(tables, j, i):
-    """Return row, point, factors and offsets of a column, from `Table` along z, y and x."""
-    _, along_j, along_i = tables
-    row, point = np.uint32(along_j.indices[j]), np.uint32(along_i.indices[i])
-    return row, point, along_i.factor[i], along_i.outside[i], along_j.factor[j], along_j.outside[j]
-
-
-@cell
-def value_at(a, along_k, m, column):
-    """Return a field at position m of a column of `column_at`, which can be a ghost point."""
-    row, point, factor_i, outside_i, factor_j, outside_j = column
-    value = factor_i * a[np.uint32(along_k.indices[m]), row, point] + outside_i
-    return along_k.factor[m] * (factor_j * value + outside_j) + along_k.outside[m]
-
-
-@cell
 def fill_column(k, j, i, s, field, steps, a, tables, levels):
     """Copy level block k of a field with its ghost points, see `plan.fill`; tables : `Table` along z, y and x."""
-    d, here = unsigned(steps), column_at(tables, j, i)
-    first, last = np.uint32(k * levels), min(np.uint32(tables[0].indices.size), np.uint32((k + 1) * levels))
-    n = position(first, j, i, 0, d)
-    for m in range(first, last):
-        s[np.uint32(field), n] = value_at(a, tables[0], np.uint32(m), here)
-        n += d.z
-
-
-@cell
-def donor_cell_column(k, j, i, s, steps, a, tables, levels):
-    """First pass in level block k: FIRST from a and X from FIRST; see `plan.fill` and `plan.advect`."""
     along_k, along_j, along_i = tables
-    d = Steps(np.uint64(1), np.uint64(steps.y), np.uint64(steps.z))
-    top, end_j, end_i = along_k.indices.size, along_j.indices.size - 1, along_i.indices.size - 1
-    inside = 0 < i and i < end_i and 0 < j and j < end_j
-    before_j, after_j = np.uint32(j - 1 if j > 0 else 0), np.uint32(j + 1 if j < end_j else end_j)
-    before_i, after_i = np.uint32(i - 1 if i > 0 else 0), np.uint32(i + 1 if i < end_i else end_i)
-    here, west, east = column_at(tables, j, i), column_at(tables, j, before_i), column_at(tables, j, after_i)
-    south, north = column_at(tables, before_j, i), column_at(tables, after_j, i)
-    first, last = np.uint32(k * levels), min(np.uint32(top), np.uint32((k + 1) * levels))
-    n, x = position(first, j, i, 0, d), value_at(a, along_k, first, here)
-    low = donor_flux(value_at(a, along_k, np.uint32(first - 1 if first > 0 else 0), here), x, s[U3, n])
+    d = unsigned(steps)
+    row, point = np.uint32(along_j.indices[j]), np.uint32(along_i.indices[i])
+    factor_j, outside_j, factor_i, outside_i = (
+        along_j.factor[j],
+        along_j.outside[j],
+        along_i.factor[i],
+        along_i.outside[i],
+    )
+    first, last = np.uint32(k * levels), min(np.uint32(along_k.indices.size), np.uint32((k + 1) * levels))
+    n = position(first, j, i, 0, d)
     for level in range(first, last):
         m = np.uint32(level)
-        above = value_at(a, along_k, np.uint32(m + 1 if m + 1 < top else m), here)
-        if inside and m + 1 < top:
-            high = donor_flux(x, above, s[U3, n + d.z])
-            net = donor_flux(x, value_at(a, along_k, m, east), s[U1, n + d.x])
-            net -= donor_flux(value_at(a, along_k, m, west), x, s[U1, n])
-            net += donor_flux(x, value_at(a, along_k, m, north), s[U2, n + d.y])
-            net -= donor_flux(value_at(a, along_k, m, south), x, s[U2, n])
-            s[X, n] = x - (net + high - low) / density(s, n)
-            low = high
-        s[FIRST, n] = x
+        value = factor_i * a[np.uint32(along_k.indices[m]), row, point] + outside_i
+        value = factor_j * value + outside_j
+        s[np.uint32(field), n] = along_k.factor[m] * value + along_k.outside[m]
         n += d.z
-        x = above
 
 
 @cell
@@ -163,16 +125,8 @@ class ColumnPlan(StagedPlan):
         arguments = (self.fields, field, self._steps, a, tuple(tables), levels)
         return self._loop(fill_column, (-(-nz // levels), ny, nx), *arguments)
 
-    def _donor_cell(self, x: Any, odd: tuple[bool, bool, bool], unit: bool) -> list[Work]:
-        nz, ny, nx = self.padded
-        levels = levels_of(self.device, self.padded)
-        arguments = (self.fields, self._steps, x, tuple(axis.field for axis in self.tables(odd)), levels)
-        return [self._loop(donor_cell_column, (-(-nz // levels), ny, nx), *arguments, unit=unit)]
-
     def _velocities(self, first: int, passable: Sequence[Any], unit: bool) -> Launch:
         nz, ny, nx = (n - first - 2 for n in self.padded)
         levels = levels_of(self.device, (nz, ny, nx))
         arguments = (self.fields, first, self._steps, (nz, levels), tuple(passable))
-        registers = self.device.parameters("programs.columns").registers[self.precision]
-        region = (-(-nz // levels), ny, nx)
-        return self._loop(velocities_column, region, *arguments, unit=unit, REGISTERS=registers)
+        return self._loop(velocities_column, (-(-nz // levels), ny, nx), *arguments, unit=unit)

@@ -320,9 +320,9 @@ class StagedPlan:
             self._tables[odd] = tuple(tables_of(n, side, o, self.depth, self.device, self.dtype) for n, side, o in axes)
         return self._tables[odd]
 
-    def _loop(self, cell: Any, region: tuple[int, ...], *arguments: Any, unit: bool = False, **more: Any) -> Launch:
+    def _loop(self, cell: Any, region: tuple[int, ...], *arguments: Any, unit: bool = False) -> Launch:
         if (cell, unit) not in self._programs:
-            switches = {**self.options.switches, "UNIT": unit, "MIN_DIVISOR": DIVISION_FLOOR[self.precision], **more}
+            switches = {**self.options.switches, "UNIT": unit, "MIN_DIVISOR": DIVISION_FLOOR[self.precision]}
             self._programs[cell, unit] = self.device.loop(cell, self.precision, switches)
         return self.device.over(self._programs[cell, unit], region, arguments)
 
@@ -369,7 +369,7 @@ class StagedPlan:
         for n, (x, out, odd) in enumerate(transported):
             if n == 0 or self.options.passes > 2:  # the third pass replaces the advector
                 launches += self.fill_advector(v)
-            launches += self._donor_cell(x, odd, unit)
+            launches += [self.fill(FIRST, x, odd), self._stage(advect, 1, 1, unit=unit)]
             if self.options.passes == 1:
                 launches.append(self.take(X, out))
             for left in reversed(range(1, self.options.passes)):
@@ -390,10 +390,6 @@ class StagedPlan:
             launches.append(self._stage(allowed_fractions, first, 3, unit=unit))
         arguments = (self.fields, self.depth, self._steps, out)
         return [*launches, self._loop(correct, self.shape, *arguments, unit=unit)]
-
-    def _donor_cell(self, x: Any, odd: tuple[bool, bool, bool], unit: bool) -> list[Work]:
-        """Return the first pass: FIRST from x, and X from FIRST."""
-        return [self.fill(FIRST, x, odd), self._stage(advect, 1, 1, unit=unit)]
 
     def _velocities(self, first: int, passable: Sequence[Any], unit: bool) -> Launch:
         """Return the launch that computes V1, V2 and V3 from position `first` on."""

@@ -109,7 +109,7 @@ PROGRAMS = (
     ),
     Parameter(
         "programs.columns.registers", by_precision(REGISTERS), "registers per thread", True,
-        "Column kernels of pseudo velocities and stress, which keep values of three levels.", registers_of_warps,
+        "Column kernels of the closure; the stress keeps values of three levels in registers.", registers_of_warps,
     ),
 )  # fmt: skip
 
