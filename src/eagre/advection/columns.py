@@ -40,17 +40,16 @@ def levels_of(device: Device, region: Sequence[int]) -> int:
 
 
 @cell
-def fill_column(k, j, i, s, field, steps, a, tables, levels):
-    """Copy level block k of a field with its ghost points, see `plan.fill`; tables : `Table` along z, y and x."""
-    along_k, along_j, along_i = tables
+def fill_column(k, j, i, s, field, a, tables, layout):
+    """Copy level block k of a field with its ghost points, see `plan.fill`.
+
+    tables : `Table` along z, y and x; layout : `Steps`, and levels per block
+    """
+    (along_k, along_j, along_i), (steps, levels) = tables, layout
     d = unsigned(steps)
     row, point = np.uint32(along_j.indices[j]), np.uint32(along_i.indices[i])
-    factor_j, outside_j, factor_i, outside_i = (
-        along_j.factor[j],
-        along_j.outside[j],
-        along_i.factor[i],
-        along_i.outside[i],
-    )
+    factor_i, outside_i = along_i.factor[i], along_i.outside[i]
+    factor_j, outside_j = along_j.factor[j], along_j.outside[j]
     first, last = np.uint32(k * levels), min(np.uint32(along_k.indices.size), np.uint32((k + 1) * levels))
     n = position(first, j, i, 0, d)
     for level in range(first, last):
@@ -122,7 +121,7 @@ class ColumnPlan(StagedPlan):
     def _filled(self, field: int, a: Any, tables: Sequence[Any]) -> Launch:
         nz, ny, nx = self.padded
         levels = levels_of(self.device, self.padded)
-        arguments = (self.fields, field, self._steps, a, tuple(tables), levels)
+        arguments = (self.fields, field, a, tuple(tables), (self._steps, levels))
         return self._loop(fill_column, (-(-nz // levels), ny, nx), *arguments)
 
     def _velocities(self, first: int, passable: Sequence[Any], unit: bool) -> Launch:

@@ -158,8 +158,9 @@ def momentum(n, v, p, three, a, stretches, pairs):
 
 
 @cell
-def stress_column(k, j, i, v, m, grid, mix, levels, out):
-    """Compute D of u, v and w of level block k; see `stress.stress`."""
+def stress_column(k, j, i, v, space, mix, levels, out):
+    """Compute D of u, v and w of level block k; space : `Medium` and `Grid`; see `stress.stress`."""
+    m, grid = space
     y, x = centre(line_at(j, axis_y(grid))), centre(line_at(i, axis_x(grid)))
     p = offsets_of(y, x, grid.ny, grid.nx)
     first, last = np.uint32(k * levels), min(np.uint32(grid.nz), np.uint32((k + 1) * levels))
@@ -180,8 +181,9 @@ def stress_column(k, j, i, v, m, grid, mix, levels, out):
 
 
 @cell
-def diffuse_column(k, j, i, f, ambient, m, grid, mix, levels, out):
-    """Compute D of a scalar, of which `ambient` is the profile to be added, of level block k."""
+def diffuse_column(k, j, i, scalar, space, mix, levels, out):
+    """Compute D of a scalar of level block k; scalar : field, and a profile to be added to it."""
+    (f, ambient), (m, grid) = scalar, space
     y, x = centre(line_at(j, axis_y(grid))), centre(line_at(i, axis_x(grid)))
     p = offsets_of(y, x, grid.ny, grid.nx)
     first, last = np.uint32(k * levels), min(np.uint32(grid.nz), np.uint32((k + 1) * levels))
@@ -203,8 +205,9 @@ def diffuse_column(k, j, i, f, ambient, m, grid, mix, levels, out):
 
 
 @cell
-def eddy_column(k, j, i, v, theta, m, grid, layers, levels, out):
-    """Compute K of the closure of level block k; see `stress.eddy_viscosity`."""
+def eddy_column(k, j, i, fields, space, layers, levels, out):
+    """Compute K of the closure of level block k; fields : velocity and theta; see `stress.eddy_viscosity`."""
+    (v, theta), (m, grid) = fields, space
     y, x = centre(line_at(j, axis_y(grid))), centre(line_at(i, axis_x(grid)))
     p = offsets_of(y, x, grid.ny, grid.nx)
     first, last = np.uint32(k * levels), min(np.uint32(grid.nz), np.uint32((k + 1) * levels))

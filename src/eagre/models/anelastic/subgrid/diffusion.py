@@ -111,11 +111,11 @@ class Diffusion:
         """Return launches of `columns` that compute D."""
         space, none = self.space, self._array(np.zeros(self._setup.levels.z.shape))
         v, target = (Vector(*(source[name].reshape(-1) for name in "uvw")) for source in (fields, out))
-        launches = [self._over_columns(columns.stress_column, (v, *space, self._flat_mixing("u")), target)]
+        launches = [self._over_columns(columns.stress_column, (v, space, self._flat_mixing("u")), target)]
         for name in out:
             if name not in PARITY:
                 ambient = none if self._whole is None or name != "theta" else self._ambient
-                arguments = (fields[name].reshape(-1), ambient, *space, self._flat_mixing(name))
+                arguments = ((fields[name].reshape(-1), ambient), space, self._flat_mixing(name))
                 launches.append(self._over_columns(columns.diffuse_column, arguments, out[name].reshape(-1)))
         return launches
 
@@ -205,7 +205,7 @@ class Diffusion:
         v = Vector(fields["u"], fields["v"], fields["w"])
         theta = fields.get("theta", fields["u"])
         if self._streams:
-            flat = Vector(*(one.reshape(-1) for one in v)), theta.reshape(-1), medium, grid, layers
+            flat = (Vector(*(one.reshape(-1) for one in v)), theta.reshape(-1)), self.space, layers
             launches = [self._over_columns(columns.eddy_column, flat, self._flat_mixing("u").field)]
         else:
             launches = [self._over(stress.eddy_viscosity, setup.shape, v, theta, medium, grid, layers, self.mixing)]
