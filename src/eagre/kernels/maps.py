@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.backend.compilation.cells import cell, load_early, real, switch
-from eagre.kernels.roots import root
+from eagre.kernels.roots import larger, root, select
 
 TAKEN = switch("TAKEN", False)  # whether maps are accumulated
 AT_HIGHEST = switch("AT_HIGHEST", -1)  # array indices of the quantities, -1: not requested
@@ -119,21 +119,14 @@ def rise_to(maps, j, i, eta, h, highest, time):
 
 
 @cell
-def count_wet(maps, j, i, h, time):
-    """Start or end the intervals in which a cell is deeper than each threshold."""
-    previous, bits = np.int64(maps.above[j, i]), np.int64(0)
-    for n in range(DURATIONS):
-        bit = 1 << n
-        over = h > real(maps.numbers[THRESHOLDS + ARRIVALS + RISES + n])
-        was = (previous & bit) != 0
-        if over:
-            bits += bit
-        if over and not was:
-            maps.planes[np.uint32(AT_DURATIONS + n), j, i] -= time
-        elif was and not over:
-            maps.planes[np.uint32(AT_DURATIONS + n), j, i] += time
-    if bits != previous:
-        maps.above[j, i] = np.uint8(bits)
+def count_wet(maps, j, i, n, h, time):
+    """Start or end the intervals in which a cell is deeper than threshold n."""
+    previous, bit, plane = maps.above[j, i], np.uint8(1 << n), np.uint32(AT_DURATIONS + n)
+    over = h > real(maps.numbers[THRESHOLDS + ARRIVALS + RISES + n])
+    was = (previous & bit) != 0
+    if over != was:
+        maps.planes[plane, j, i] += -time if over else time
+        maps.above[j, i] = previous ^ bit
 
 
 class MapState(NamedTuple):
@@ -155,8 +148,8 @@ def with_state(maps, j, i, state, maxima, moment):
     """
     highest, when, fastest, strongest, rating = maxima
     eta, h, u, v, hu, hv = state
-    if DURATIONS > 0:
-        count_wet(maps, j, i, h, moment.time)
+    for n in range(DURATIONS):
+        count_wet(maps, j, i, n, h, moment.time)
     if h > moment.wet:
         if AT_HIGHEST >= 0:
             if eta > highest:
@@ -195,3 +188,74 @@ def keep(maps, j, i, previous, updated):
 def take_up(maps, j, i, state, maxima, moment):
     """Accumulate the `MapState` of interior cell (j, i), see `with_state`; maxima : result of `held`."""
     keep(maps, j, i, maxima, with_state(maps, j, i, state, maxima, moment))
+
+
+# -- on CPUs -----------------------------------------------------------------------------------------------------------
+#
+# One loop per array and no branches: LLVM does not vectorise a loop that stores to several planes of an array.
+
+
+@cell
+def no_state(j, i, fields):
+    """Placeholder of STATE_OF."""
+    return MapState(real(0.0), real(0.0), real(0.0), real(0.0), real(0.0), real(0.0))
+
+
+STATE_OF = switch("STATE_OF", no_state)  # (j, i, fields) -> `MapState` of an interior cell
+
+
+@cell
+def arrive_row(maps, j, n, fields, moment):
+    """Store the arrivals at threshold n in a row; the loop of the maximum comes later."""
+    level, planes, plane = real(maps.numbers[THRESHOLDS + n]), maps.planes, np.uint32(AT_ARRIVALS + n)
+    for i in range(planes.shape[2]):
+        eta, h, u, v, hu, hv = STATE_OF(j, i, fields)
+        apart = eta - planes[AT_HIGHEST, j, i]
+        rise = h if n < ARRIVALS else eta - planes[AT_FIRST, j, i]
+        near = real(ROUNDING) * (abs(eta) + h)
+        arrives = (h > moment.wet) & (apart > real(0.0)) & (rise > level) & (rise - apart <= level + near)
+        previous = planes[plane, j, i]
+        planes[plane, j, i] = select(arrives & (previous < real(0.0)), moment.time, previous)
+
+
+@cell
+def raise_row(maps, j, fields, moment):
+    """Update the highest surface in a row, and its time."""
+    planes = maps.planes
+    if AT_TIME >= 0:
+        for i in range(planes.shape[2]):
+            eta, h, u, v, hu, hv = STATE_OF(j, i, fields)
+            higher = (h > moment.wet) & (eta > planes[AT_HIGHEST, j, i])
+            planes[AT_TIME, j, i] = select(higher, moment.time, planes[AT_TIME, j, i])
+    for i in range(planes.shape[2]):
+        eta, h, u, v, hu, hv = STATE_OF(j, i, fields)
+        highest = planes[AT_HIGHEST, j, i]
+        planes[AT_HIGHEST, j, i] = select(h > moment.wet, larger(highest, eta), highest)
+
+
+@cell
+def take_row(maps, j, fields, moment):
+    """Accumulate a row of states, as `take_up` does for a cell."""
+    planes = maps.planes
+    for n in range(DURATIONS):
+        for i in range(planes.shape[2]):
+            count_wet(maps, j, i, n, STATE_OF(j, i, fields).h, moment.time)
+    for n in range(ARRIVALS + RISES):
+        arrive_row(maps, j, n, fields, moment)
+    if AT_HIGHEST >= 0:
+        raise_row(maps, j, fields, moment)
+    if AT_FASTEST >= 0:
+        for i in range(planes.shape[2]):
+            eta, h, u, v, hu, hv = STATE_OF(j, i, fields)
+            fastest = planes[AT_FASTEST, j, i]
+            planes[AT_FASTEST, j, i] = select(h > moment.wet, larger(fastest, u * u + v * v), fastest)
+    if AT_STRONGEST >= 0:
+        for i in range(planes.shape[2]):
+            eta, h, u, v, hu, hv = STATE_OF(j, i, fields)
+            strongest = planes[AT_STRONGEST, j, i]
+            planes[AT_STRONGEST, j, i] = select(h > moment.wet, larger(strongest, hu * hu + hv * hv), strongest)
+    if AT_RATING >= 0:
+        for i in range(planes.shape[2]):
+            eta, h, u, v, hu, hv = STATE_OF(j, i, fields)
+            rating, now = planes[AT_RATING, j, i], h * (root(u * u + v * v) + real(0.5))
+            planes[AT_RATING, j, i] = select(h > moment.wet, larger(rating, now), rating)

@@ -11,7 +11,7 @@ from eagre.backend.compilation.cells import cell, cuda, entry, grid_dependency_w
 from eagre.backend.device import Launch
 from eagre.kernels.bits import is_bad
 from eagre.kernels.elevation import depth, signed_depth, surface
-from eagre.kernels.maps import MapState, held, moment_of, take_up
+from eagre.kernels.maps import MapState, held, moment_of, take_row, take_up
 from eagre.kernels.water_sums import BLOCK, DEEPEST, FASTEST, KINETIC, POTENTIAL, SHALLOWEST, VOLUME, WATER_SUMS, WET
 from eagre.models.shallow_water.kernels import bed_centre, over_depth
 from eagre.stepping.clock import PARITY, T, open_gate
@@ -111,23 +111,39 @@ def recording(engine: Any, points: Any, buffer: SampleBuffer, split: int) -> lis
 
 
 @cell
+def map_state(j, i, fields):
+    """Return the `MapState` of interior cell (j, i); fields : state, bed, parameters."""
+    q, bed, p = fields
+    eta, hu, hv = q[0, j + 2, i + 2], q[1, j + 2, i + 2], q[2, j + 2, i + 2]
+    h = depth(eta, bed_centre(bed, j + 2, i + 2))
+    over_h = over_depth(h, p)
+    return MapState(eta, h, over_h * hu, over_h * hv, hu, hv)
+
+
+@entry
+def take_cpu(pair, bed, maps, p, clock, phase):
+    """Accumulate the present state in the maps of the run if a step begins from it, or for ALWAYS."""
+    for j in prange(maps.planes.shape[1]):
+        if phase == ALWAYS or open_gate(clock, phase):
+            q = pair[1 if clock[PARITY] > 0.0 else 0]
+            take_row(maps, j, (q, bed, p), moment_of(maps, clock[T]))
+
+
+@cell
 def take_state(j, i, pair, bed, maps, p, clock, phase):
-    """Accumulate the state of interior cell (j, i) in the maps of the run if a step begins from it, or for ALWAYS."""
+    """See `take_cpu`; interior cell (j, i)."""
     if phase == ALWAYS or open_gate(clock, phase):
         q = pair[1 if clock[PARITY] > 0.0 else 0]
-        row, column = j + 2, i + 2
-        eta, hu, hv = q[0, row, column], q[1, row, column], q[2, row, column]
-        h = depth(eta, bed_centre(bed, row, column))
-        over_h = over_depth(h, p)
-        state = MapState(eta, h, over_h * hu, over_h * hv, hu, hv)
-        take_up(maps, j, i, state, held(maps, j, i), moment_of(maps, clock[T]))
+        take_up(maps, j, i, map_state(j, i, (q, bed, p)), held(maps, j, i), moment_of(maps, clock[T]))
 
 
 def take(engine: Any, phase: int, **switches: Any) -> Launch:
-    """Return the launch that accumulates the present state of an engine (`take_state`)."""
-    program = engine.device.loop(take_state, engine.precision, {**engine.accumulated_maps.switches, **switches})
+    """Return the launch that accumulates the present state of an engine (`take_cpu`)."""
+    switches |= engine.accumulated_maps.switches | {"STATE_OF": map_state}
     arguments = (engine.pair, engine.bed, engine.accumulated_maps.arrays, engine.parameters, engine.clock, phase)
-    return engine.device.over(program, engine.setup.grid.shape, arguments)
+    if engine.device.kind == "cpu":
+        return Launch(engine.device.program(take_cpu, engine.precision, switches), arguments)
+    return engine.device.over(engine.device.loop(take_state, engine.precision, switches), engine.setup.grid.shape, arguments)
 
 
 @cell

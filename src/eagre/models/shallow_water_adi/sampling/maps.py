@@ -4,58 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from eagre.backend.compilation.cells import cell, real
+from eagre.backend.compilation.cells import cell, entry, prange, real
 from eagre.backend.device import Launch
 from eagre.kernels.averages import Water, quantities_of_water, weigh
 from eagre.kernels.implicit_lines import LAND
-from eagre.kernels.maps import MapState, held, moment_of, take_up
+from eagre.kernels.maps import MapState, held, moment_of, take_row, take_up
 from eagre.kernels.roots import larger, select
 from eagre.models.shallow_water_adi.memory_layout import PADDING
 from eagre.models.shallow_water_adi.sampling.velocity import velocity_x, velocity_y
 from eagre.stepping.averaging import Averaging
 from eagre.stepping.maps import MapAccumulator as BaseAccumulator
-
-
-@cell
-def take_state(j, i, z, bed, fluxes, maps, when, dry):
-    """Accumulate the state of interior cell (j, i) in the maps.
-
-    fluxes : p, and q half a step before and after; when : times, s, and the row whose last one is that of the state
-    """
-    p, q_before, q_after = fluxes
-    times, time_row = when
-    row, column = j + 1, i + PADDING
-    b = bed[row, column]
-    if b < real(LAND):
-        h = larger(z[row, column] - b, real(0.0))
-        p_low, p_high = p[row, column], p[row, column + 1]
-        q_low = real(0.5) * (q_before[row, column] + q_after[row, column])
-        q_high = real(0.5) * (q_before[row + 1, column] + q_after[row + 1, column])
-        u = velocity_x(row, column, z, bed, p_low, p_high, dry)
-        v = velocity_y(row, column, z, bed, q_low, q_high, dry)
-        hu, hv = real(0.5) * (p_low + p_high), real(0.5) * (q_low + q_high)
-        moment = moment_of(maps, times[time_row, times.shape[1] - 1])
-        take_up(maps, j, i, MapState(z[row, column], h, u, v, hu, hv), held(maps, j, i), moment)
-
-
-class MapAccumulator(BaseAccumulator):
-    """Maps of an engine of the ADI model."""
-
-    def __init__(self, engine: Any) -> None:
-        setup = engine.setup
-        dry = float(engine.real(setup.dry_depth)) if setup.drying else 0.0
-        super().__init__(setup.maps, engine.device, setup.grid.shape, engine.real, dry)
-        self._engine, self._dry = engine, engine.real(dry)
-
-    def take(self, parity: int, times: Any, row: int) -> list[Launch]:
-        """Return the launch that accumulates the state; parity : buffers with its newer fluxes."""
-        engine = self._engine
-        if self.maps is None:
-            return []
-        program = engine.device.loop(take_state, engine.precision, self.switches)
-        fluxes = (engine.p[parity], engine.q[1 - parity], engine.q[parity])
-        arguments = (engine.z[0], engine.bed, fluxes, self.arrays, (times, row), self._dry)
-        return [engine.device.over(program, engine.setup.grid.shape, arguments)]
 
 
 @cell
@@ -76,6 +34,59 @@ def water_of(j, i, z, bed, p, q_before, q_after, dry):
     u = select(h > dry, velocity_x(row, column, z, bed, p_low, p_high, dry), real(0.0))
     v = select(h > dry, velocity_y(row, column, z, bed, q_low, q_high, dry), real(0.0))
     return Water(select(b < real(LAND), level, real(0.0)), h, hu, hv, u, v)
+
+
+@cell
+def map_state(j, i, fields):
+    """Return the `MapState` of interior cell (j, i); fields : arguments of `water_of`."""
+    z, bed, p, q_before, q_after, dry = fields
+    level, h, hu, hv, u, v = water_of(j, i, z, bed, p, q_before, q_after, dry)
+    return MapState(level, h, u, v, hu, hv)
+
+
+@entry
+def take_cpu(z, bed, fluxes, maps, when, dry):
+    """Accumulate a state in the maps of the run.
+
+    fluxes : p, and q half a step before and after; when : times, s, and the row whose last one is that of the state
+    """
+    p, q_before, q_after = fluxes
+    times, time_row = when
+    for j in prange(maps.planes.shape[1]):
+        moment = moment_of(maps, times[time_row, times.shape[1] - 1])
+        take_row(maps, j, (z, bed, p, q_before, q_after, dry), moment)
+
+
+@cell
+def take_state(j, i, z, bed, fluxes, maps, when, dry):
+    """See `take_cpu`; interior cell (j, i)."""
+    p, q_before, q_after = fluxes
+    times, time_row = when
+    state = map_state(j, i, (z, bed, p, q_before, q_after, dry))
+    take_up(maps, j, i, state, held(maps, j, i), moment_of(maps, times[time_row, times.shape[1] - 1]))
+
+
+class MapAccumulator(BaseAccumulator):
+    """Maps of an engine of the ADI model."""
+
+    def __init__(self, engine: Any) -> None:
+        setup = engine.setup
+        dry = float(engine.real(setup.dry_depth)) if setup.drying else 0.0
+        super().__init__(setup.maps, engine.device, setup.grid.shape, engine.real, dry)
+        self._engine, self._dry = engine, engine.real(dry)
+
+    def take(self, parity: int, times: Any, row: int) -> list[Launch]:
+        """Return the launch that accumulates the state; parity : buffers with its newer fluxes."""
+        engine = self._engine
+        if self.maps is None:
+            return []
+        fluxes = (engine.p[parity], engine.q[1 - parity], engine.q[parity])
+        arguments = (engine.z[0], engine.bed, fluxes, self.arrays, (times, row), self._dry)
+        switches = self.switches | {"STATE_OF": map_state}
+        if engine.device.kind == "cpu":
+            return [Launch(engine.device.program(take_cpu, engine.precision, switches), arguments)]
+        program = engine.device.loop(take_state, engine.precision, switches)
+        return [engine.device.over(program, engine.setup.grid.shape, arguments)]
 
 
 @cell
