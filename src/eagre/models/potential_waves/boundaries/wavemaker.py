@@ -166,17 +166,22 @@ def set_motion_cuda(means, motion, depth, absorption):
 
 
 @cell
+def along_normal(field, j, i, wall, lines):
+    """Return the derivative of a surface field along the normal of the side."""
+    if wall.n_x != real(0.0):
+        return wall.n_x * along_x(field, 0, j, i, lines.x, lines.periodic_x)
+    return wall.n_y * along_y(field, 0, j, i, lines.y, lines.periodic_y)
+
+
+@cell
 def push(j, i, eta, phi, rates, motion, wall, lines):
     """Add the contribution of a to the rates of eta and of the surface potential."""
     a, a_n, a_z = of_wall(eta, j, i, wall)
     speed = motion[SPEED]
     lift, rate = speed * a_z, motion[ACCELERATION] * a
     if BENDS:
-        slope = wall.n_x * along_x(eta, 0, j, i, lines.x, lines.periodic_x)
-        slope += wall.n_y * along_y(eta, 0, j, i, lines.y, lines.periodic_y)
-        lift -= speed * a_n * slope
-        along = wall.n_x * along_x(phi, 0, j, i, lines.x, lines.periodic_x)
-        along += wall.n_y * along_y(phi, 0, j, i, lines.y, lines.periodic_y)
+        lift -= speed * a_n * along_normal(eta, j, i, wall, lines)
+        along = along_normal(phi, j, i, wall, lines)
         rate += speed * a_n * along + real(0.5) * speed * speed * (a_n * a_n + a_z * a_z)
     rates[0, j, i] += lift
     rates[1, j, i] -= rate
