@@ -127,7 +127,7 @@ def test_star_of_the_operator(shape, sides):
     random, real = np.random.default_rng(4), lambda low: random.uniform(low, 1.0, (shape[0], 1, 1))
     operator = PressureOperator(PlainDevice(), "double", metric, real(0.5), real(0.3), 0.0 * real(0.3), real(0.4))
     q, image, expected = random.standard_normal(shape), np.zeros(shape), np.zeros(shape)
-    PlainDevice().run([operator.apply(q, expected)])
+    PlainDevice().run(operator.apply(q, expected))
     for k, j, i in np.ndindex(shape):
         set_image(k, j, i, q, stencil_of(operator), image)
     np.testing.assert_allclose(image, expected, rtol=0.0, atol=1e-13)
@@ -141,8 +141,9 @@ def test_rows_over_terrain_are_vectorised():
     metric = Metric((7, 5, 33), (1.0, 1.0, 1.0), ("wall", "periodic", "periodic"), hill=hill)
     projection = Projection(CpuDevice(), "single", metric, np.exp(-metric.height / 3.0), preconditioner="line-jacobi")
     q, out = np.ones((2, 7, 5, 33), np.float32)
-    loops = loops_of(ir_of(projection.operator.apply(q, out)))
-    assert any(products >= 40 and scattered == 0 for products, scattered in loops), "rows in the air"
-    assert any(products >= 100 and scattered <= 2 for products, scattered in loops), "rows by the ground and the top"
+    fluxes, differences = (loops_of(ir_of(one)) for one in projection.operator.apply(q, out))
+    assert any(products >= 18 and scattered == 0 for products, scattered in fluxes), "rows in the air"
+    assert any(products >= 28 and scattered == 0 for products, scattered in fluxes), "rows by the ground and the top"
+    assert any(products >= 3 and scattered == 0 for products, scattered in differences)
     columns = ir_of(Sweeps(projection.operator, "line-jacobi", 1).launches(q, out)[1])
     assert vectors_of(columns, "fmul") >= 4 and scattered_of(columns) == 0

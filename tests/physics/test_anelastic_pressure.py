@@ -83,12 +83,12 @@ def test_parts_of_the_operator(shape, sides, terrain, g, varied):
     operator, oracle = both.operator(device), both.oracle
     r, r0, image, v = np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros((3, *shape))
     hat = tuple(both.hat)
-    device.run([operator.velocity(both.phi, hat, tuple(v)), operator.residual(both.phi, hat, r)])
+    device.run([operator.velocity(both.phi, hat, tuple(v)), *operator.residual(both.phi, hat, r)])
     expected = oracle.velocity(both.hat, both.phi)
     assert np.abs(v - expected).max() < 1e-14 * np.abs(expected).max()
     scale = np.abs(oracle.divergence(expected)).max()
     assert np.abs(r + oracle.divergence(expected)).max() < 1e-14 * scale
-    device.run([operator.residual(0.0 * both.phi, hat, r0), operator.apply(both.phi, image)])
+    device.run([*operator.residual(0.0 * both.phi, hat, r0), *operator.apply(both.phi, image)])
     assert np.abs(image - (oracle.matrix @ both.phi.ravel()).reshape(shape)).max() < 1e-14 * scale
     assert np.abs(r - r0 - image).max() < 1e-14 * scale
     device.run([operator.divergence(tuple(v), r0)])
@@ -105,7 +105,7 @@ def test_the_operator_is_symmetric(shape, sides):
     both, device = Both(shape, sides, True, varied=True), PlainDevice()
     operator, out, found = both.operator(device), np.zeros(shape), []
     for unit in np.eye(int(np.prod(shape))):
-        device.run([operator.apply(unit.reshape(shape), out)])
+        device.run(operator.apply(unit.reshape(shape), out))
         found.append((both.metric.weights * operator.rho * out).ravel())
     assert np.abs(np.array(found) - np.array(found).T).max() < 1e-15 * np.abs(found).max() * 2
 

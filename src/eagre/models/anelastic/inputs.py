@@ -26,6 +26,7 @@ TERRAIN = 14  # additional values over terrain: base state, C and densities at e
 CLOSURE = 14  # additional values with a closure: K, total theta, stress
 SCALAR = 3  # additional values per scalar: current and advected field
 COPY = 2  # additional values on a CPU: in-memory checkpoint and transforms
+FLUXES_OVER_TERRAIN = 3  # additional values on a CPU over terrain: fluxes of the pressure operator
 COPY_OF_HEAT = 8  # additional values on a CPU with theta', including initial forces
 DOUBLES = 4  # float64 values on the host during construction on a CPU
 DOUBLES_OVER_TERRAIN = 28  # additional float64 values over terrain: profiles at every point
@@ -46,7 +47,7 @@ def bytes_of_point(
     """
     values = averaged + WORDS + TERRAIN * terrain + CLOSURE * closure + SCALAR * scalars + 2 * forced
     if on_cpu:
-        values += COPY + COPY_OF_HEAT * stratified + scalars + forced
+        values += COPY + COPY_OF_HEAT * stratified + FLUXES_OVER_TERRAIN * terrain + scalars + forced
     doubles = DOUBLES + DOUBLES_OVER_TERRAIN * terrain if on_cpu else 0
     return ceil(values * (4 if precision == "single" else 8)) + 8 * doubles
 

@@ -392,12 +392,12 @@ class DistributedProjection:
     def _residual(self, rank: int, test: DistributedResidualTest | None = None) -> Any:
         arguments = self.phi.parts[rank], self._provisional(rank), self._r.parts[rank]
         if self._flat and test is not None:
-            return self._flat[rank].residual(*arguments, test.control.parts[rank], test.partials.local[rank])
+            return [self._flat[rank].residual(*arguments, test.control.parts[rank], test.partials.local[rank])]
         return self._operators[rank].residual(*arguments)
 
     def _begun(self, rank: int) -> Any:
         arguments = self._provisional(rank), self._r.parts[rank]
-        return self._flat[rank].divergence(*arguments) if self._flat else self._operators[rank].start(*arguments)
+        return [self._flat[rank].divergence(*arguments)] if self._flat else self._operators[rank].start(*arguments)
 
     def _apply(self, q: DistributedArray, out: DistributedArray) -> list[Stage]:
         applied = self._each(lambda rank: self._operators[rank].apply(q.parts[rank], out.parts[rank]))
@@ -410,8 +410,9 @@ class DistributedProjection:
         return [weighed, *self._spectral.launches(self._b, q)]
 
     def _each(self, launch: Callable[[int], Any]) -> Stage:
-        """Return a stage of one launch per device."""
-        return [[launch(rank)] for rank in range(len(self._stages))]
+        """Return a stage of a launch, or of several, per device."""
+        works = (launch(rank) for rank in range(len(self._stages)))
+        return [work if isinstance(work, list) else [work] for work in works]
 
     def _loop(self, one: Any, *arguments: Any) -> Stage:
         """Return a stage of a loop over all points of the devices."""

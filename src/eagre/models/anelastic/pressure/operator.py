@@ -237,6 +237,27 @@ def set_residual(q, provisional, out, medium, normal, z, y, x):
 
 
 @cell
+def set_fluxes(q, provisional, out, medium, normal, z, y, x):
+    """Compute rho* u, rho* v and rho* G3 . v."""
+    v = velocity_at(q, provisional, medium, normal, centre(z), centre(y), centre(x))
+    k, j, i = z.here, y.here, x.here
+    density = density_at(medium.density, k, j, i)
+    out.x[k, j, i] = density * v.x
+    out.y[k, j, i] = density * v.y
+    out.z[k, j, i] = flux_up(v, medium, k, j, i)
+
+
+@cell
+def set_residual_of_fluxes(q, fluxes, out, medium, normal, z, y, x):
+    """Compute `residual_of` from the results of `set_fluxes`; q is not read."""
+    k, j, i = z.here, y.here, x.here
+    total = (fluxes.x[k, j, x.high] - fluxes.x[k, j, x.low]) * x.over
+    total += (fluxes.y[k, y.high, i] - fluxes.y[k, y.low, i]) * y.over
+    total += (fluxes.z[z.high, j, i] - fluxes.z[z.low, j, i]) * z.over
+    out.x[k, j, i] = -total / density_at(medium.density, k, j, i)
+
+
+@cell
 def set_velocity(q, provisional, out, medium, normal, z, y, x):
     """Compute prforc: the velocity."""
     v = velocity_at(q, provisional, medium, normal, centre(z), centre(y), centre(x))

@@ -6,6 +6,7 @@ Point functions of `operator` run in a generic loop, or by vectorised rows on a 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -134,10 +135,9 @@ def set_line_right(q, inputs, out, medium, normal, z, y, x):
 
 
 @cell
-def set_weighed(q, inputs, out, medium, normal, z, y, x):
+def weigh(k, j, i, q, density, out):
     """Compute rho* q."""
-    k, j, i = z.here, y.here, x.here
-    out.x[k, j, i] = density_at(medium.density, k, j, i) * q[k, j, i]
+    out[k, j, i] = density_at(density, k, j, i) * q[k, j, i]
 
 
 @cell
@@ -220,22 +220,35 @@ class PressureOperator(Coefficients):
         here = {"IN_PLACE": from_velocity, "FINISHES": forces is not None}
         return [self._over(cells.set_wind, phi, cells.Vector(*velocity), out, switches=here)]
 
-    def residual(self, phi: Any, provisional: Any, r: Any) -> Launch:
+    def residual(self, phi: Any, provisional: Any, r: Any) -> list[Launch]:
         """Return launches of prforc and divrhs: r = -(1 / rho*) div(rho* v) = L(phi) - (1 / rho*) div(rho* v^)."""
-        return self._over(cells.set_residual, phi, cells.Vector(*provisional), cells.Vector(r, r, r))
+        return self._residual(phi, cells.Vector(*provisional), r)
 
-    def start(self, provisional: Any, r: Any) -> Launch:
+    def start(self, provisional: Any, r: Any) -> list[Launch]:
         """Return launches of the residual of phi = 0."""
-        vectors = cells.Vector(*provisional), cells.Vector(r, r, r)
-        return self._over(cells.set_residual, r, *vectors, switches={"GUESSED": False})
+        return self._residual(r, cells.Vector(*provisional), r, switches={"GUESSED": False})
+
+    def _residual(self, phi: Any, provisional: cells.Vector, r: Any, **options: Any) -> list[Launch]:
+        """Return launches of the residual. Over terrain a CPU stores the fluxes, which six points use."""
+        out = cells.Vector(r, r, r)
+        if self.device.kind == "cuda" or not self.metric.terrain:
+            return [self._over(cells.set_residual, phi, provisional, out, **options)]
+        fluxes = self._over(cells.set_fluxes, phi, provisional, self._fluxes, **options)
+        return [fluxes, self._over(cells.set_residual_of_fluxes, phi, self._fluxes, out, forced=False)]
+
+    @cached_property
+    def _fluxes(self) -> cells.Vector:
+        """Scratch arrays of `_residual`."""
+        real = check_precision(self.precision)
+        return cells.Vector._make(self.device.zeros(self.metric.shape, real) for _ in range(3))
 
     def divergence(self, velocity: Any, r: Any) -> Launch:
         """Return launches of divrhs: r = -(1 / rho*) div(rho* v)."""
         return self._over(cells.set_divergence, r, cells.Vector(*velocity), cells.Vector(r, r, r))
 
-    def apply(self, q: Any, out: Any) -> Launch:
+    def apply(self, q: Any, out: Any) -> list[Launch]:
         """Return launches of laplc: out = L q."""
-        return self._over(cells.set_residual, q, cells.Vector(q, q, q), cells.Vector(out, out, out), forced=False)
+        return self._residual(q, cells.Vector(q, q, q), out, forced=False)
 
     def horizontal(self, q: Any, out: Any) -> Launch:
         """Return launches of nablaCnablax: the horizontal part of L q without slopes of the coordinate."""
@@ -243,7 +256,8 @@ class PressureOperator(Coefficients):
 
     def weighed(self, q: Any, out: Any) -> Launch:
         """Return launches of out = rho* q."""
-        return self._over(set_weighed, q, cells.Vector(q, q, q), cells.Vector(out, out, out), forced=False)
+        program = self.device.loop(weigh, self.precision, self._switches)
+        return self.device.over(program, self.metric.shape, (q, self.medium.density, out))
 
     def sweep(self, q: Any, r: Any, numbers: Any, out: Any) -> Launch:
         """Return launches of out = a q + b L q + c r; `numbers` holds a, b, c, (1, 1, 3); out must differ from q."""

@@ -247,12 +247,13 @@ class Projection:
         wind = (self.u, self.v, self.w)
         self._final: list[Work] = [*(flat or operator).wind(self.phi, wind, self._forces, self._from_velocity)]
         ends: list[Work] = [] if flat is None else [*flat.ends(provisional)]
-        start: list[Work] = [operator.residual(self.phi, provisional, self._r), test.measured]
+        start: list[Work] = [*operator.residual(self.phi, provisional, self._r), test.measured]
         if flat is not None:
             start = [flat.residual(self.phi, provisional, self._r, test.control, test.partials)]
         if self._direct:
-            begin = flat.divergence(provisional, self._r) if flat is not None else operator.start(provisional, self._r)
-            self._until: Any = self._direct_solution([*ends, begin], test, start)
+            known = provisional, self._r
+            begin = operator.start(*known) if flat is None else [flat.divergence(*known)]
+            self._until: Any = self._direct_solution([*ends, *begin], test, start)
             return
         sides = zip(self.shape, self.metric.sides, strict=True)
         edges = [0.5 if n > 1 and side != "periodic" else 1.0 for n, side in sides]
@@ -265,7 +266,7 @@ class Projection:
             self._refreshing.append(lambda: fused.refill(stencil_of(self.operator)))
             self._until = fused
             return
-        first = [*ends, operator.residual(self.phi, provisional, self._r)]
+        first = [*ends, *operator.residual(self.phi, provisional, self._r)]
         gcr_test = ResidualTest(device, self._precision, self._r, max(2, num_directions))
         apply, precondition = self._steps_of_an_iteration(flat, gcr_test.control)
         options = num_directions, 1 if self._preconditioner in ("auto", "fft") else 4, gcr_test
@@ -303,7 +304,7 @@ class Projection:
             self._refreshing.append(polynomial.refresh)
             return polynomial.apply, polynomial.launches
         operator = self.operator
-        return lambda q, out: [operator.apply(q, out)], self._preconditioning()
+        return operator.apply, self._preconditioning()
 
     def _preconditioning(self) -> Any:
         """Return launches of other preconditioners, or None."""
