@@ -209,28 +209,19 @@ def arrive_row(maps, j, n, fields, moment):
     """Store the arrivals at threshold n in a row; the loop of the maximum comes later."""
     level, planes, plane = real(maps.numbers[THRESHOLDS + n]), maps.planes, np.uint32(AT_ARRIVALS + n)
     for i in range(planes.shape[2]):
-        eta, h, u, v, hu, hv = STATE_OF(j, i, fields)
-        apart = eta - planes[AT_HIGHEST, j, i]
-        rise = h if n < ARRIVALS else eta - planes[AT_FIRST, j, i]
-        near = real(ROUNDING) * (abs(eta) + h)
-        arrives = (h > moment.wet) & (apart > real(0.0)) & (rise > level) & (rise - apart <= level + near)
-        previous = planes[plane, j, i]
+        state = STATE_OF(j, i, fields)
+        apart, previous = state.eta - planes[AT_HIGHEST, j, i], planes[plane, j, i]
+        rise = state.h if n < ARRIVALS else state.eta - planes[AT_FIRST, j, i]
+        near = real(ROUNDING) * (abs(state.eta) + state.h)
+        arrives = (state.h > moment.wet) & (apart > real(0.0)) & (rise > level) & (rise - apart <= level + near)
         planes[plane, j, i] = select(arrives & (previous < real(0.0)), moment.time, previous)
 
 
 @cell
-def raise_row(maps, j, fields, moment):
-    """Update the highest surface in a row, and its time."""
-    planes = maps.planes
-    if AT_TIME >= 0:
-        for i in range(planes.shape[2]):
-            eta, h, u, v, hu, hv = STATE_OF(j, i, fields)
-            higher = (h > moment.wet) & (eta > planes[AT_HIGHEST, j, i])
-            planes[AT_TIME, j, i] = select(higher, moment.time, planes[AT_TIME, j, i])
-    for i in range(planes.shape[2]):
-        eta, h, u, v, hu, hv = STATE_OF(j, i, fields)
-        highest = planes[AT_HIGHEST, j, i]
-        planes[AT_HIGHEST, j, i] = select(h > moment.wet, larger(highest, eta), highest)
+def raise_to(planes, plane, j, i, wet, value):
+    """Update a maximum with the value of a wet cell."""
+    previous = planes[plane, j, i]
+    planes[plane, j, i] = select(wet, larger(previous, value), previous)
 
 
 @cell
@@ -242,20 +233,25 @@ def take_row(maps, j, fields, moment):
             count_wet(maps, j, i, n, STATE_OF(j, i, fields).h, moment.time)
     for n in range(ARRIVALS + RISES):
         arrive_row(maps, j, n, fields, moment)
+    if AT_TIME >= 0:
+        for i in range(planes.shape[2]):
+            state, previous = STATE_OF(j, i, fields), planes[AT_TIME, j, i]
+            higher = (state.h > moment.wet) & (state.eta > planes[AT_HIGHEST, j, i])
+            planes[AT_TIME, j, i] = select(higher, moment.time, previous)
     if AT_HIGHEST >= 0:
-        raise_row(maps, j, fields, moment)
+        for i in range(planes.shape[2]):
+            state = STATE_OF(j, i, fields)
+            raise_to(planes, AT_HIGHEST, j, i, state.h > moment.wet, state.eta)
     if AT_FASTEST >= 0:
         for i in range(planes.shape[2]):
-            eta, h, u, v, hu, hv = STATE_OF(j, i, fields)
-            fastest = planes[AT_FASTEST, j, i]
-            planes[AT_FASTEST, j, i] = select(h > moment.wet, larger(fastest, u * u + v * v), fastest)
+            state = STATE_OF(j, i, fields)
+            raise_to(planes, AT_FASTEST, j, i, state.h > moment.wet, state.u * state.u + state.v * state.v)
     if AT_STRONGEST >= 0:
         for i in range(planes.shape[2]):
-            eta, h, u, v, hu, hv = STATE_OF(j, i, fields)
-            strongest = planes[AT_STRONGEST, j, i]
-            planes[AT_STRONGEST, j, i] = select(h > moment.wet, larger(strongest, hu * hu + hv * hv), strongest)
+            state = STATE_OF(j, i, fields)
+            raise_to(planes, AT_STRONGEST, j, i, state.h > moment.wet, state.hu * state.hu + state.hv * state.hv)
     if AT_RATING >= 0:
         for i in range(planes.shape[2]):
-            eta, h, u, v, hu, hv = STATE_OF(j, i, fields)
-            rating, now = planes[AT_RATING, j, i], h * (root(u * u + v * v) + real(0.5))
-            planes[AT_RATING, j, i] = select(h > moment.wet, larger(rating, now), rating)
+            state = STATE_OF(j, i, fields)
+            rating = state.h * (root(state.u * state.u + state.v * state.v) + real(0.5))
+            raise_to(planes, AT_RATING, j, i, state.h > moment.wet, rating)

@@ -143,7 +143,9 @@ def take(engine: Any, phase: int, **switches: Any) -> Launch:
     arguments = (engine.pair, engine.bed, engine.accumulated_maps.arrays, engine.parameters, engine.clock, phase)
     if engine.device.kind == "cpu":
         return Launch(engine.device.program(take_cpu, engine.precision, switches), arguments)
-    return engine.device.over(engine.device.loop(take_state, engine.precision, switches), engine.setup.grid.shape, arguments)
+    return engine.device.over(
+        engine.device.loop(take_state, engine.precision, switches), engine.setup.grid.shape, arguments
+    )
 
 
 @cell
