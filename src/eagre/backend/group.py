@@ -7,7 +7,7 @@ another device wrote before the last barrier (`eagre.backend.exchange`), and no 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -100,6 +100,24 @@ class Group:
     def agreed(self, value: Any) -> Any:
         """Return a value that all processes of a run use, of the first process; see `Device.agreed`."""
         return value
+
+    def own(self, part: Callable[[int], Any]) -> list[Any]:
+        """Return a value of each device by rank; None for devices of other processes, for which it is not computed."""
+        return [part(rank) for rank in range(len(self.devices))]
+
+    def each(self, part: Callable[[int], Any]) -> list[Any]:
+        """Return a small value of each device by rank, computed by the process that has the device, in all processes."""
+        return self.own(part)
+
+    def gathered(
+        self, part: Callable[[int], Mapping[str, np.ndarray]], join: Callable[[str, list[np.ndarray]], np.ndarray]
+    ) -> dict[str, np.ndarray]:
+        """Return arrays joined from the arrays of all devices; only the first process has them, others return {}.
+
+        part : returns arrays by name for a rank, in the process that has the device. join : joins arrays of a name.
+        """
+        parts = self.own(part)
+        return {name: join(name, [one[name] for one in parts]) for name in parts[0]}
 
     def host(self, array: np.ndarray) -> np.ndarray:
         """Return a copy of an array that was collected on the host."""

@@ -315,7 +315,7 @@ class Engine(BatchStepping):
         self.begin_records()
         self.balance.begin(time)
         self.lines.begin(time)
-        self.accumulated_maps.begin(np.maximum(eta, self.setup.dry_eta), time)
+        self.accumulated_maps.begin(lambda: np.maximum(eta, self.setup.dry_eta), time)
         self.averages.begin(time)
         self._take_present()
         for fill in self.schedule.fill:
@@ -358,6 +358,14 @@ class Engine(BatchStepping):
         launches = [diagnostics.take(self, diagnostics.ALWAYS)] if self.setup.maps is not None else []
         self.device.run([*launches, *self.averages.present()])
 
+    def own_state(self) -> dict[str, Any]:
+        """Return the state of the devices of this process, for `restore_own`."""
+        return self.state()
+
+    def restore_own(self, state: dict[str, Any]) -> None:
+        """Restore a state of `own_state`."""
+        self.restore(state)
+
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Restore a state, with its ghosts unless the boundary conditions have changed.
 
@@ -379,7 +387,8 @@ class Engine(BatchStepping):
         self.lines.resume(state, clock[ck.T])
         self.device.fill(self._bad, np.zeros(1))
         self.device.fill(self.q[self.current], state["q"])
-        self.accumulated_maps.take_over(state, np.maximum(state["q"][0, 2:-2, 2:-2], self.setup.dry_eta), clock[ck.T])
+        surface = lambda: np.maximum(state["q"][0, 2:-2, 2:-2], self.setup.dry_eta)  # noqa: E731
+        self.accumulated_maps.take_over(state, surface, clock[ck.T])
         self.averages.take_over(state, clock[ck.T])
         self._take_present()
         if not np.array_equal(state.get("edges", np.zeros(0)), self.setup.sides_at(clock[ck.T])):
@@ -415,10 +424,15 @@ class Engine(BatchStepping):
         rows = np.flatnonzero(columns != diagnostics.NOWHERE)
         return (int(rows[0]), int(columns[rows[0]])) if rows.size else None
 
-    def fastest_cell(self) -> tuple[int, int]:
-        """Return (j, i) of the maximum speed."""
-        _, _, _, _, u, v = self.derived()
-        return tuple(int(k) for k in np.unravel_index(np.argmax(np.hypot(u, v)), u.shape))  # type: ignore[return-value]
+    def extreme(self, of: Callable[[np.ndarray], np.ndarray]) -> tuple[float, int, int]:
+        """Return the maximum of a field computed from `derived`, and its cell (j, i)."""
+        values = of(self.derived())
+        j, i = np.unravel_index(np.argmax(values), values.shape)
+        return float(values[j, i]), int(j), int(i)
+
+    def gathered(self, part: Callable[[Engine], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+        """Return arrays with the rows of the domain; part : computes them from an engine of these rows."""
+        return part(self)
 
     def cell_values(self, j: np.ndarray, i: np.ndarray) -> np.ndarray:
         """Return eta, h, hu, hv, u, v and the bed above the datum of interior cells (j, i), (7, n)."""

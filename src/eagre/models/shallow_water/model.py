@@ -54,7 +54,7 @@ from eagre.stepping.averages import TimeStatistics, statistics_plan_of
 from eagre.stepping.checkpoint import InMemoryCheckpoint, State
 from eagre.stepping.mapped import RunMaps
 from eagre.stepping.maps import Maps, Water
-from eagre.stepping.plausibility import PlausibilityBounds, cell_of_extreme, highest_surface, plausibility_bounds
+from eagre.stepping.plausibility import PlausibilityBounds, highest_surface, plausibility_bounds
 from eagre.stepping.recording import Recorder
 from eagre.terms.base import Term
 from eagre.terms.collect import terms_of
@@ -114,22 +114,23 @@ class Stepper:
 
     def state(self) -> State:
         """Return the complete state for a bitwise-identical restart."""
-        return self.engine.state()
+        return self.engine.own_state()
 
     def restore(self, state: State) -> None:
         """Restore a state of `state`."""
         self.engine.setup.terms.use(float(state["clock"][ck.T]))
-        self.engine.restore(state)
+        self.engine.restore_own(state)
 
     def go_on_from(self, state: State) -> None:
         """Restore a state of another run and extend the plausibility bounds to that state."""
-        self.restore(state)
+        self.engine.setup.terms.use(float(state["clock"][ck.T]))
+        self.engine.restore(state)
         if self.bounds is not None:
             self.bounds = self._bounds_with(self.bounds, state["q"][0, 2:-2, 2:-2])
 
     def blow_up(self, failure: Failure) -> BlowUpError:
         """Return the error with the time of the last good step and the bad cell, or else the fastest cell."""
-        cell = failure.cell or self.engine.fastest_cell()
+        cell = failure.cell or extreme_cell(self.engine, "max_speed")
         advice = {"advice": FIXED_ADVICE} if self.engine.setup.fixed else {}
         return BlowUpError(self.time, cell, failure.what, **advice)
 
@@ -142,9 +143,14 @@ def case_bounds(setup: Any, start: float) -> PlausibilityBounds:
 
 
 def extreme_cell(engine: Any, name: str) -> tuple[int, int]:
-    """Return (j, i) of an extreme among the sums, from host copies of the fields."""
-    fields = engine.derived()
-    return cell_of_extreme(name, fields[1], np.hypot(fields[4], fields[5]))
+    """Return (j, i) of an extreme among the sums: "max_speed", "max_depth" or "min_depth"."""
+    of = {"max_speed": speed_of, "max_depth": lambda fields: fields[1], "min_depth": lambda fields: -fields[1]}[name]
+    return engine.extreme(of)[1:]
+
+
+def speed_of(fields: np.ndarray) -> np.ndarray:
+    """Return the speed, (ny, nx), m s-1, from the fields of `Engine.derived`."""
+    return np.hypot(fields[4], fields[5])
 
 
 class ShallowWater(BaseModel):
@@ -322,7 +328,7 @@ class ShallowWater(BaseModel):
         self._engine.set_state(*state, time)
         self._stepper = Stepper(self._engine, state[0])
         self._first_time, self._first_volume = time, self._engine.sums()["volume"]
-        self._cache: tuple[int, np.ndarray] | None = None
+        self._cache: tuple[int, dict[Any, np.ndarray]] | None = None
         lines = self.setup.cross_sections
         self.cross_sections = None if lines is None else CrossSectionSeries(lines, self._through_lines)
 
@@ -382,15 +388,22 @@ class ShallowWater(BaseModel):
         return {variable.name: variable for variable in WATER_VARIABLES}
 
     def field(self, name: str) -> np.ndarray:
-        """Return a host copy of a field, (ny, nx).
+        """Return a host copy of a field, (ny, nx); an empty array in processes other than the first.
 
         In dry cells the depth and the velocity are 0, and the surface elevation is the bed elevation.
         """
         if name not in self.variables:
             raise unknown_field(name, self.variables)
         if self._cache is None or self._cache[0] != self.steps:
-            self._cache = (self.steps, self._engine.derived())
-        return self._fields_of(self._cache[1], self.setup.centre_bed, [name])[name]
+            self._cache = (self.steps, {})
+        derived = self._cache[1]
+
+        def part(engine: Any) -> dict[str, np.ndarray]:
+            if engine not in derived:
+                derived[engine] = engine.derived()
+            return self._fields_of(derived[engine], engine.setup.centre_bed, [name])
+
+        return self._engine.gathered(part).get(name, np.empty(0))
 
     def _fields_of(self, values: np.ndarray, bed: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
         """Return output fields from eta, h, hu, hv, u and v and the bed.

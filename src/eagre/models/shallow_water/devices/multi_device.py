@@ -14,7 +14,7 @@ alternately to two arrays (the second stage of RK2 never writes to the array of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
@@ -37,7 +37,7 @@ from eagre.models.shallow_water.setup import Setup
 from eagre.models.shallow_water.stages import row_streaming_tiles
 from eagre.models.shallow_water.step_batches import BatchStepping
 from eagre.stepping import clock as ck
-from eagre.stepping.maps import join_maps, maps_of_rows
+from eagre.stepping.maps import join_rows, maps_of_rows
 from eagre.stepping.recording import Extra, SampleBuffer
 
 
@@ -177,7 +177,10 @@ class Subdomain(Engine):
         budget : balance of the whole domain, or None to reset it.
         """
         local = {**state, "q": state["q"][:, self.first : self.last + 2 * LAYERS]}
-        local |= maps_of_rows(state, self.first, self.last)
+        return self.with_budget(local | maps_of_rows(state, self.first, self.last), budget)
+
+    def with_budget(self, local: dict[str, np.ndarray], budget: np.ndarray | None) -> dict[str, np.ndarray]:
+        """Return a state of this slab with its part of the balance; see `local_state`."""
         if budget is None:
             return {**local, "open_sides": np.full((1, 3), -1)}
         return {**local, **self.balance.state(), "book": slab_sums(budget, self.global_faces, len(self.balance.budget))}
@@ -326,25 +329,57 @@ class MultiDeviceEngine(BatchStepping):
         self.device.synchronize()
 
     def state(self) -> dict[str, np.ndarray]:
-        """Return the state of the whole domain, which any number of devices can restore."""
-        self.device.synchronize()
-        each = [subdomain.device.host(subdomain.q[subdomain.current]) for subdomain in self.subdomains]
-        inner = [q[:, LAYERS:-LAYERS] for q in each]
-        q = np.concatenate([each[0][:, :LAYERS], *inner, each[-1][:, -LAYERS:]], axis=1)
-        return {"q": q, **self.small_state(), **self.maps_state()}
+        """Return the state of the whole domain, which any number of devices can restore; fields see `gathered`."""
+        fields = self.gathered(lambda engine: {"q": self._own_rows(engine), **engine.maps_state()})
+        return fields | self.small_state()
+
+    def _own_rows(self, subdomain: Subdomain) -> np.ndarray:
+        """Return the state in the rows of a slab, with the ghosts of the domain."""
+        q = subdomain.device.host(subdomain.q[subdomain.current])
+        low = 0 if subdomain.first == 0 else LAYERS
+        return q[:, low : q.shape[1] - (0 if subdomain.last == self.setup.grid.ny else LAYERS)]
 
     def maps_state(self) -> dict[str, np.ndarray]:
-        """Return the maps of the whole domain; see `Engine.maps_state`."""
-        return join_maps([subdomain.maps_state() for subdomain in self.subdomains])
+        """Return the maps of the whole domain; see `Engine.maps_state` and `gathered`."""
+        return self.gathered(lambda engine: engine.maps_state())
+
+    def gathered(self, part: Callable[[Subdomain], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+        """Return arrays of the whole domain; of several processes only the first has them (`Group.gathered`).
+
+        part : returns arrays with the rows of a slab.
+        """
+        self.device.synchronize()
+        return self.device.gathered(lambda rank: part(self.subdomains[rank]), join_rows)
+
+    def own_state(self) -> dict[str, Any]:
+        """Return the state of the slabs of this process; see `Engine.own_state`."""
+        self.device.synchronize()
+
+        def state(rank: int) -> dict[str, np.ndarray]:
+            engine = self.subdomains[rank]
+            return {"q": engine.device.host(engine.q[engine.current]), **engine.maps_state()}
+
+        return self.small_state() | {"slabs": self.device.own(state)}
+
+    def restore_own(self, state: dict[str, Any]) -> None:
+        """Restore a state of `own_state`; slabs of other processes get the clock and the balance."""
+        small = {name: value for name, value in state.items() if name != "slabs"}
+        slabs = []
+        for subdomain, fields in zip(self.subdomains, state["slabs"], strict=True):
+            absent = {"q": np.broadcast_to(self.real(0.0), subdomain.shape)}
+            slabs.append(subdomain.with_budget({**small, **(absent if fields is None else fields)}, state["book"]))
+        self._restore(state, slabs)
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Restore a state from any number of devices, with its ghosts unless the boundary conditions have changed."""
         budget = state["book"] if self._balance.goes_on(state) else None
-        for subdomain in self.subdomains:
-            subdomain.restore(
-                subdomain.local_state(state, budget) | self._lines.subset_of_state(state, subdomain.lines)
-            )
-        self._balance.resume_settled(state if budget is not None else {}, self.setup.terms)
+        self._restore(state, [subdomain.local_state(state, budget) for subdomain in self.subdomains])
+
+    def _restore(self, state: Mapping[str, Any], slabs: Sequence[dict[str, np.ndarray]]) -> None:
+        """Restore the states of the slabs; state : balance of the whole domain and cross-sections."""
+        for subdomain, local in zip(self.subdomains, slabs, strict=True):
+            subdomain.restore(local | self._lines.subset_of_state(state, subdomain.lines))
+        self._balance.resume_settled(state if self._balance.goes_on(state) else {}, self.setup.terms)
         if not np.array_equal(state.get("edges", np.zeros(0)), self.setup.sides_at(self.seen[ck.T])):
             self.device.run(self._fill[self.current])
         self.device.synchronize()
@@ -389,10 +424,13 @@ class MultiDeviceEngine(BatchStepping):
                 return cell[0] + subdomain.first, cell[1]
         return None
 
-    def fastest_cell(self) -> tuple[int, int]:
-        """Return (j, i) of the maximum speed."""
-        speed = np.hypot(*self.derived()[4:])
-        return divmod(int(np.argmax(speed)), speed.shape[1])
+    def extreme(self, of: Callable[[np.ndarray], np.ndarray]) -> tuple[float, int, int]:
+        """Return the maximum of a field and its cell; see `Engine.extreme`."""
+        self.device.synchronize()
+        each = self.device.each(lambda rank: self.subdomains[rank].extreme(of))
+        rank = int(np.argmax([value for value, _, _ in each]))
+        value, j, i = each[rank]
+        return value, j + self.subdomains[rank].first, i
 
     def cell_values(self, j: np.ndarray, i: np.ndarray) -> np.ndarray:
         """Return the values in cells (j, i); see `Engine.cell_values`."""
@@ -403,11 +441,6 @@ class MultiDeviceEngine(BatchStepping):
             if here.any():
                 values[:, here] = subdomain.cell_values(j[here] - subdomain.first, i[here])
         return values
-
-    def derived(self) -> np.ndarray:
-        """Return the fields of the whole domain; see `Engine.derived`."""
-        self.device.synchronize()
-        return np.concatenate([subdomain.derived() for subdomain in self.subdomains], axis=1)
 
 
 def engine_for(setup: Setup, device: Device | Group, precision: str) -> Engine | MultiDeviceEngine:
