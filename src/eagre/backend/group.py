@@ -41,6 +41,7 @@ class Group:
 
     graphs = False
     of_processes = False  # see `Device`
+    rank = 0  # number of this process
 
     def __init__(self, devices: Sequence[Device]) -> None:
         self.devices = tuple(devices)
@@ -106,7 +107,7 @@ class Group:
         return [part(rank) for rank in range(len(self.devices))]
 
     def each(self, part: Callable[[int], Any]) -> list[Any]:
-        """Return a small value of each device by rank, computed by the process that has the device, in all processes."""
+        """Return a small value of each device by rank in all processes; the process of the device computes it."""
         return self.own(part)
 
     def gathered(

@@ -47,7 +47,7 @@ class Engine(BatchStepping):
             **ghosts,
             "SKIP_DRY": setup.active_tiles != "off",
             "DRY_ULP": 8.0 * float(np.finfo(self.real).eps),
-            "FRICTION": int(setup.manning.flat[0] > 0) if uniform else 2,
+            "FRICTION": int(setup.manning_range[0] > 0) if uniform else 2,
         }
         if setup.walls is not None:
             self.switches["WALLS"] = True
@@ -99,8 +99,8 @@ class Engine(BatchStepping):
         self.levels = device.array(np.array(levels, real))
         self.series = ck.SeriesTable._make(device.array(a) for a in ck.series_table(setup.series, len(setup.segments)))
         self.forcing = device.zeros((len(setup.series),), np.float64)
-        g_n2 = setup.gravity * setup.manning**2
-        self.manning = device.array((np.zeros((1, 1)) if uniform else g_n2).astype(real))
+        g_n2 = np.zeros((1, 1)) if uniform else setup.gravity * setup.manning**2
+        self.manning = device.array(g_n2.astype(real))
         self.walls = device.array(np.zeros((1, 1), np.uint8) if setup.walls is None else setup.padded_walls())
         self.parameters = setup.parameters(real)
         self.accumulated_maps = MapAccumulator(setup.maps, device, grid.shape, real, float(self.parameters.dry))

@@ -31,10 +31,11 @@ from eagre.errors import BlowUpError
 from eagre.fields import WATER_VARIABLES, Variable
 from eagre.grid import Grid, centre_bed
 from eagre.kernels.water_sums import water_balance, water_rows
+from eagre.local_rows import LocalRows
 from eagre.models.base import BaseModel
 from eagre.models.shallow_water.active_tiles import live_fraction
 from eagre.models.shallow_water.datum import Datum, over_datum
-from eagre.models.shallow_water.devices.multi_device import engine_for
+from eagre.models.shallow_water.devices.multi_device import MIN_ROWS, engine_for
 from eagre.models.shallow_water.sampling.averaging import QUANTITIES
 from eagre.models.shallow_water.setup import (
     Setup,
@@ -46,6 +47,7 @@ from eagre.models.shallow_water.setup import (
     requested_outputs,
     scheme_of,
     steps_of,
+    water_along,
 )
 from eagre.names import unknown_field
 from eagre.stepping import clock as ck
@@ -108,9 +110,10 @@ class Stepper:
         return Failure(excess.what, extreme_cell(self.engine, excess.name)) if excess is not None else None
 
     def _bounds_with(self, bounds: PlausibilityBounds, eta: np.ndarray) -> PlausibilityBounds:
-        """Return the plausibility bounds of a run with this eta, (ny, nx), m."""
+        """Return the plausibility bounds of a run with this eta in the rows of this process, m."""
         setup = self.engine.setup
-        return bounds.begun_with(self.engine.sums(), highest_surface(setup.surface_of(eta), centre_bed(setup.bed)))
+        highest = max(setup.rows.each(highest_surface(setup.surface_of(eta), centre_bed(setup.bed))))
+        return bounds.begun_with(self.engine.sums(), highest)
 
     def state(self) -> State:
         """Return the complete state for a bitwise-identical restart."""
@@ -126,7 +129,7 @@ class Stepper:
         self.engine.setup.terms.use(float(state["clock"][ck.T]))
         self.engine.restore(state)
         if self.bounds is not None:
-            self.bounds = self._bounds_with(self.bounds, state["q"][0, 2:-2, 2:-2])
+            self.bounds = self._bounds_with(self.bounds, self.engine.setup.rows.held(state["q"][0, 2:-2, 2:-2]))
 
     def blow_up(self, failure: Failure) -> BlowUpError:
         """Return the error with the time of the last good step and the bad cell, or else the fastest cell."""
@@ -137,9 +140,10 @@ class Stepper:
 
 def case_bounds(setup: Any, start: float) -> PlausibilityBounds:
     """Return the plausibility bounds of a case, without the initial water."""
-    numbers = {"manning": float(setup.manning.max()), "thinnest": setup.kappa}
+    numbers = {"manning": setup.manning_range[1], "thinnest": setup.kappa}
     bed = centre_bed(setup.bed)
-    return plausibility_bounds(setup.grid, bed, setup.segments, setup.terms, setup.gravity, start, **numbers)
+    extremes = np.array(setup.rows.each((float(bed.min()), float(bed.max()))))
+    return plausibility_bounds(setup.grid, extremes, setup.segments, setup.terms, setup.gravity, start, **numbers)
 
 
 def extreme_cell(engine: Any, name: str) -> tuple[int, int]:
@@ -286,48 +290,59 @@ class ShallowWater(BaseModel):
         self.device = device_for(device, self.kind, grid.cells, precision, scheme)
         self.boundaries, terms = checked_boundaries(boundaries), terms_of(sources, grid, start_time)
         requested = statistics_plan_of(time_statistics, self.variables, QUANTITIES.cells, maps)
-        check_device_memory(grid, self.device, precision, scheme, maps, requested, terms)
-        bed = checked_field("bed_elevation", bed_elevation, grid, "corner", "elevation")
-        surface, thickness = initial_surface(surface_elevation, depth, bed, grid)
+        rows = LocalRows.of(self.device, grid, MIN_ROWS)
+        with rows.agreed_errors():
+            check_device_memory(rows, self.device, precision, scheme, maps, requested, terms)
+            bed = checked_field("bed_elevation", bed_elevation, rows, "corner", "elevation")
+            surface, thickness = initial_surface(surface_elevation, depth, bed, rows)
+            u = checked_field("velocity_x", velocity_x, rows, "centre")
+            v = checked_field("velocity_y", velocity_y, rows, "centre")
+            manning = checked_field("manning", manning, rows, "centre", "manning")
         gravity = checked_number("gravity", gravity, 1e-6, 1e3)
         courant_number = checked_number("courant_number", courant_number, 1e-6, 0.5)
         start_time = checked_number("start_time", start_time, -1e12, 1e12)
         segments = self.boundaries.checked_segments(grid, gravity)
-        segments, self._initial_notes = with_initial_water(segments, grid, surface, thickness, bed, start_time)
+        sides = rows.sides(bed)
+        water = water_along(rows, surface, thickness, sides, start_time)
+        segments, self._initial_notes = with_initial_water(segments, grid, water)
         terms, walls = placed_inside(self.boundaries.internal, segments, terms)
-        coming = longest_step_with_water_to_come(terms, segments, grid, bed, gravity)
-        falling = partial(first_step, surface, thickness, grid, courant_number, gravity)
+        coming = longest_step_with_water_to_come(terms, segments, grid, sides, gravity)
+        falling = lambda: min(rows.each(first_step(surface, thickness, grid, courant_number, gravity)))  # noqa: E731
         steps = steps_of(max_time_step, time_step, coming, falling)
         self.setup = Setup(
             grid=grid,
+            rows=rows,
             bed=bed,
-            datum=Datum.of(precision, surface),
+            datum=Datum.of(precision, min(rows.each(float(surface.min())))),
             segments=segments,
-            manning=checked_field("manning", manning, grid, "centre", "manning"),
+            manning=manning,
             terms=terms,
             **scheme_of(scheme, time_step_control, predicted_fraction),
             wet_dry=one_of("wet_dry", wet_dry, ("hydrostatic", "kurganov-petrova")),
             active_tiles=checked_active_tiles(active_tiles, wet_dry, kernels, scheme),
             minmod_theta=checked_number("minmod_theta", minmod_theta, 1.0, 2.0),
-            kappa=checked_desingularisation_depth(desingularisation_depth, thickness, wet_dry),
+            kappa=checked_desingularisation_depth(
+                desingularisation_depth, max(rows.each(float(thickness.max()))), wet_dry
+            ),
             gravity=gravity,
             courant_number=courant_number,
             **steps._asdict(),
-            live=live_fraction(thickness, grid, terms, segments) if wet_dry == "hydrostatic" else 1.0,
+            live=live_fraction(thickness, rows, terms, segments) if wet_dry == "hydrostatic" else 1.0,
             kernels=one_of("kernels", kernels, ("fast", "reference")),
             walls=walls,
             **requested_outputs(maps, requested, cross_sections, grid),
         )
-        u, v = (checked_field(f"velocity_{a}", u, grid, "centre") for a, u in (("x", velocity_x), ("y", velocity_y)))
         stored = self.setup.datum.eta_of_level if depth is None else self.setup.datum.eta
         self._begin((stored(self.setup.centre_bed, surface, thickness), thickness * u, thickness * v), start_time)
 
     def _begin(self, state: tuple[np.ndarray, np.ndarray, np.ndarray], time: float) -> None:
-        """Build the engine and set the initial state."""
+        """Build the engine and set the initial state, in the rows of this process."""
+        self.setup.check_periodic_bed()
         self._engine = engine_for(self.setup, self.device, self.precision)
         self._engine.set_state(*state, time)
         self._stepper = Stepper(self._engine, state[0])
         self._first_time, self._first_volume = time, self._engine.sums()["volume"]
+        self._map_bed: np.ndarray | None = None
         self._cache: tuple[int, dict[Any, np.ndarray]] | None = None
         lines = self.setup.cross_sections
         self.cross_sections = None if lines is None else CrossSectionSeries(lines, self._through_lines)
@@ -452,15 +467,22 @@ class ShallowWater(BaseModel):
         setup = self.setup
         if setup.maps is None and setup.time_statistics is None:
             return None
-        water = Water(setup.surface_of, lambda eta: eta.astype(np.float64) - setup.dry_eta)
-        level, bed = {"surface_elevation": setup.datum.level}, setup.datum.level + setup.centre_bed
+        if self._map_bed is None:
+            beds = self._engine.gathered(lambda engine: {"bed": engine.setup.centre_bed})
+            self._map_bed = beds.get("bed", np.zeros(0))  # in the first process
+        datum, centre = setup.datum, self._map_bed
+        dry_eta = centre - datum.base(centre)
+        water = Water(
+            lambda eta: datum.surface(eta.astype(np.float64), centre), lambda eta: eta.astype(np.float64) - dry_eta
+        )
+        level, bed = {"surface_elevation": datum.level}, datum.level + centre
         state = lambda: (self._engine.maps_state(), self.time)  # noqa: E731
         return RunMaps(self.grid, state, setup.time_statistics, level, maps=setup.maps, bed=bed, water=water)
 
     @property
     def bed_elevation(self) -> np.ndarray:
         """Bed elevation at the cell corners, (ny + 1, nx + 1), m."""
-        return self.setup.bed.copy()
+        return self._engine.gathered(lambda engine: {"bed": engine.setup.own_corners.copy()}).get("bed", np.empty(0))
 
     # -- restart ------------------------------------------------------------------------------------
 
@@ -482,7 +504,7 @@ class ShallowWater(BaseModel):
         """Restore a state that `state` of a model with the same set-up returned."""
         fields, numbers = {"q": self._engine.shape}, ("clock", "first_volume")
         check_state(state, fields, self.grid, numbers, self.setup.restart_references)
-        self._stepper.go_on_from(over_datum(state, self.setup.datum, self.setup.bed))
+        self._stepper.go_on_from(over_datum(state, self.setup.datum, self.setup.bed, self.setup.rows))
         self._first_volume = float(state["first_volume"])
         if self.cross_sections:
             self.cross_sections.restore(state)
@@ -552,8 +574,7 @@ class ShallowWater(BaseModel):
     def settings(self) -> dict[str, str | float | int]:
         """Return the resolved set-up, for the attributes of output files."""
         setup = self.setup
-        manning = setup.manning
-        same = bool((manning == manning.flat[0]).all())
+        least, most = setup.manning_range
         return {
             "scheme": setup.scheme,
             "wet_dry": setup.wet_dry,
@@ -563,7 +584,7 @@ class ShallowWater(BaseModel):
             "desingularisation_depth": setup.kappa,
             "time_step_control": setup.time_step_control,
             "gravity": setup.gravity,
-            "manning": float(manning.flat[0]) if same else f"map, {manning.min():g} to {manning.max():g}",
+            "manning": least if setup.uniform_manning else f"map, {least:g} to {most:g}",
             "kernels": self._engine.schedule.name,
             "device": str(self.device),
             "precision": self.precision,

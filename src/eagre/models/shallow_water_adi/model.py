@@ -188,7 +188,8 @@ class ShallowWaterADI(Fields, BaseModel):
         check_memory(grid, self.device, precision, DEVICE_WORDS + arrays, MAX_MARGIN)
         time, level = checked_number("start_time", start_time, -1e12, 1e12), level_of(precision, surface, dry_land)
         water, segments = np.where(dry_land, 0.0, thickness), self.boundaries.checked_segments(grid, gravity)
-        segments, self._initial_notes = with_initial_water(segments, grid, surface, water, corners, time)
+        along = lambda segment: segment.initial_water(surface, water, corners, time)  # noqa: E731
+        segments, self._initial_notes = with_initial_water(segments, grid, along)
         terms, walls = placed_inside(self.boundaries.internal, segments, terms, dry_land)
         friction, law = _friction(manning, chezy, gravity, grid)
         self.setup = Setup(

@@ -24,7 +24,7 @@ from eagre.backend.device import Device, check_precision
 from eagre.backend.exchange import Message
 from eagre.backend.group import BARRIER, Group, Stage, in_sequence
 from eagre.boundaries import FaceRange
-from eagre.boundaries.ghosts import LAYERS, segment_table
+from eagre.boundaries.ghosts import LAYERS, padded_bed_of_rows, segment_table
 from eagre.boundaries.subdomain import clip_segments, global_face_numbers, join_sums, slab_sums
 from eagre.decomposition import bands, check_memory_of_each, check_thickness, equal_parts
 from eagre.errors import InputError
@@ -47,16 +47,16 @@ class SubdomainSetup(Setup):
 
     faced: Sequence[FaceRange] = ()
     corners: np.ndarray | None = None  # bed above the datum with a margin of two, from neighbours at interfaces
-    uniform_manning: bool = True  # whether Manning's n is uniform on the whole domain
+    manning_range: tuple[float, float] = (0.0, 0.0)  # of the whole domain
 
     def padded_bed(self) -> np.ndarray:
         assert self.corners is not None
         return self.corners
 
 
-def subdomain_setup(setup: Setup, first: int, last: int, corners: np.ndarray) -> SubdomainSetup:
-    """Return the set-up of rows first .. last - 1; corners : bed of the whole domain above the datum, padded by two."""
-    whole = setup.grid
+def subdomain_setup(setup: Setup, first: int, last: int) -> SubdomainSetup:
+    """Return the set-up of rows first .. last - 1; its fields are zeros without memory in other processes."""
+    whole, take = setup.grid, setup.rows.take
     grid = replace(whole, ny=last - first, y0=whole.y0 + first * whole.dy)
     across = [s for s in setup.segments if s.side in ("south", "north") and not s.condition.periodic]
     along = [s for s in setup.segments if s.side in ("west", "east")]
@@ -64,9 +64,9 @@ def subdomain_setup(setup: Setup, first: int, last: int, corners: np.ndarray) ->
     across = clip_segments(across, whole.ny, first, last, first)
     options = {one.name: getattr(setup, one.name) for one in fields(Setup)} | {
         "grid": grid,
-        "bed": setup.bed[first : last + 1],
+        "bed": take(setup.bed, first, last + 1),
         "segments": clip_segments(along, whole.ny, low, high, first) + across,
-        "manning": setup.manning[first:last],
+        "manning": take(setup.manning, first, last),
         "terms": setup.terms.rows(first, last, grid),
         "first_row": first,
         "cross_sections": None if setup.cross_sections is None else setup.cross_sections.subset(first, last, first),
@@ -74,9 +74,24 @@ def subdomain_setup(setup: Setup, first: int, last: int, corners: np.ndarray) ->
     return SubdomainSetup(
         **options,
         faced=clip_segments(along, whole.ny, first, last, first) + across,
-        corners=corners[first : last + 2 * LAYERS + 1],
-        uniform_manning=setup.uniform_manning,
+        corners=_corners(setup, first, last),
+        manning_range=setup.manning_range,
     )
+
+
+def _corners(setup: Setup, first: int, last: int) -> np.ndarray:
+    """Return `Setup.padded_bed` of the rows first .. last - 1."""
+    ny, rows = setup.grid.ny, setup.rows
+    if not (rows.first <= first and last <= rows.last):
+        return np.broadcast_to(0.0, (last - first + 2 * LAYERS + 1, setup.grid.nx + 2 * LAYERS + 1))
+    low, high = first - LAYERS, last + LAYERS
+    if setup.periodic[1]:  # corner ny is corner 0
+        ends = setup.bed_sides.along_x
+        inside = rows.take(setup.bed, max(low, 0), min(high + 1, ny))
+        corners = np.concatenate([ends[[k - 1 for k in range(low, 0)]], inside, ends[: max(high + 1 - ny, 0)]])
+    else:
+        corners = rows.take(setup.bed, max(low, 0), min(high, ny) + 1)
+    return padded_bed_of_rows(corners - setup.datum.level, ny, setup.periodic, setup.segments, first)
 
 
 class Rates:
@@ -210,10 +225,10 @@ class MultiDeviceEngine(BatchStepping):
         on_cpu = group.kind == "cpu"
         counts = [len(row_streaming_tiles.tiles_of(rows, grid.nx, max_rows)[0]) if on_cpu else 1 for rows in heights]
         self.rates = [Rates(counts, rank) for rank in range(count)]
-        corners, self.subdomains = setup.padded_bed(), []
+        self.subdomains = []
         for rank, device in enumerate(group.devices):
             first, last = self.decomposition.owned(rank)[0]
-            local_setup = subdomain_setup(setup, first, last, corners)
+            local_setup = subdomain_setup(setup, first, last)
             self.subdomains.append(Subdomain(local_setup, device, precision, first, self.rates[rank]))
             self.subdomains[-1].global_faces = global_face_numbers(setup.faced, grid, first, last)
         self._balance = Balance(setup.faced, segment_table(setup.faced, grid)[0], grid, setup.terms, group.devices[0])
@@ -320,9 +335,9 @@ class MultiDeviceEngine(BatchStepping):
 
     def set_state(self, eta: np.ndarray, hu: np.ndarray, hv: np.ndarray, time: float) -> None:
         """Set the interior state and the time; see `Engine.set_state`."""
+        take = self.setup.rows.take
         for subdomain in self.subdomains:
-            rows = slice(subdomain.first, subdomain.last)
-            subdomain.set_state(eta[rows], hu[rows], hv[rows], time)
+            subdomain.set_state(*(take(one, subdomain.first, subdomain.last) for one in (eta, hu, hv)), time)
         self._balance.resume_settled({}, self.setup.terms)
         for fill in self._fill:
             self.device.run(fill)
@@ -365,9 +380,9 @@ class MultiDeviceEngine(BatchStepping):
         """Restore a state of `own_state`; slabs of other processes get the clock and the balance."""
         small = {name: value for name, value in state.items() if name != "slabs"}
         slabs = []
-        for subdomain, fields in zip(self.subdomains, state["slabs"], strict=True):
+        for subdomain, own in zip(self.subdomains, state["slabs"], strict=True):
             absent = {"q": np.broadcast_to(self.real(0.0), subdomain.shape)}
-            slabs.append(subdomain.with_budget({**small, **(absent if fields is None else fields)}, state["book"]))
+            slabs.append(subdomain.with_budget({**small, **(absent if own is None else own)}, state["book"]))
         self._restore(state, slabs)
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
