@@ -33,6 +33,13 @@ def with_initial_water(
     return settled, OpenSides(settled, grid).initial_notes(water)
 
 
+def water_of(
+    surface: np.ndarray, depth: np.ndarray, bed: np.ndarray, time: float
+) -> Callable[[FaceRange], InitialWater]:
+    """Return a function that returns the initial water along a segment; see `FaceRange.initial_water`."""
+    return lambda segment: segment.initial_water(surface, depth, bed, time)
+
+
 class OpenSides:
     """Open segments of a boundary, with consecutive face numbers.
 

@@ -19,10 +19,8 @@ from eagre.boundaries.open_sides import OpenSides, with_initial_water
 from eagre.checks import (
     check_sample,
     check_state,
-    checked_field,
     checked_number,
     grid_state,
-    initial_surface,
     one_of,
 )
 from eagre.constants import GRAVITY
@@ -36,18 +34,17 @@ from eagre.models.base import BaseModel
 from eagre.models.shallow_water.active_tiles import live_fraction
 from eagre.models.shallow_water.datum import Datum, over_datum
 from eagre.models.shallow_water.devices.multi_device import MIN_ROWS, engine_for
+from eagre.models.shallow_water.given_fields import GivenFields
 from eagre.models.shallow_water.sampling.averaging import QUANTITIES
 from eagre.models.shallow_water.setup import (
     Setup,
     check_device_memory,
     checked_active_tiles,
     checked_desingularisation_depth,
-    first_step,
     longest_step_with_water_to_come,
     requested_outputs,
     scheme_of,
     steps_of,
-    water_along,
 )
 from eagre.names import unknown_field
 from eagre.stepping import clock as ck
@@ -293,47 +290,38 @@ class ShallowWater(BaseModel):
         rows = LocalRows.of(self.device, grid, MIN_ROWS)
         with rows.agreed_errors():
             check_device_memory(rows, self.device, precision, scheme, maps, requested, terms)
-            bed = checked_field("bed_elevation", bed_elevation, rows, "corner", "elevation")
-            surface, thickness = initial_surface(surface_elevation, depth, bed, rows)
-            u = checked_field("velocity_x", velocity_x, rows, "centre")
-            v = checked_field("velocity_y", velocity_y, rows, "centre")
-            manning = checked_field("manning", manning, rows, "centre", "manning")
+        fields = GivenFields.of(rows, bed_elevation, manning, (surface_elevation, depth), (velocity_x, velocity_y))
         gravity = checked_number("gravity", gravity, 1e-6, 1e3)
         courant_number = checked_number("courant_number", courant_number, 1e-6, 0.5)
         start_time = checked_number("start_time", start_time, -1e12, 1e12)
         segments = self.boundaries.checked_segments(grid, gravity)
-        sides = rows.sides(bed)
-        water = water_along(rows, surface, thickness, sides, start_time)
-        segments, self._initial_notes = with_initial_water(segments, grid, water)
+        sides = rows.sides(fields.bed)
+        segments, self._initial_notes = with_initial_water(segments, grid, fields.water_along(sides, start_time))
         terms, walls = placed_inside(self.boundaries.internal, segments, terms)
         coming = longest_step_with_water_to_come(terms, segments, grid, sides, gravity)
-        falling = lambda: min(rows.each(first_step(surface, thickness, grid, courant_number, gravity)))  # noqa: E731
-        steps = steps_of(max_time_step, time_step, coming, falling)
+        steps = steps_of(max_time_step, time_step, coming, partial(fields.first_step, courant_number, gravity))
         self.setup = Setup(
             grid=grid,
             rows=rows,
-            bed=bed,
-            datum=Datum.of(precision, min(rows.each(float(surface.min())))),
+            bed=fields.bed,
+            datum=Datum.of(precision, fields.lowest_surface),
             segments=segments,
-            manning=manning,
+            manning=fields.manning,
             terms=terms,
             **scheme_of(scheme, time_step_control, predicted_fraction),
             wet_dry=one_of("wet_dry", wet_dry, ("hydrostatic", "kurganov-petrova")),
             active_tiles=checked_active_tiles(active_tiles, wet_dry, kernels, scheme),
             minmod_theta=checked_number("minmod_theta", minmod_theta, 1.0, 2.0),
-            kappa=checked_desingularisation_depth(
-                desingularisation_depth, max(rows.each(float(thickness.max()))), wet_dry
-            ),
+            kappa=checked_desingularisation_depth(desingularisation_depth, fields.max_depth, wet_dry),
             gravity=gravity,
             courant_number=courant_number,
             **steps._asdict(),
-            live=live_fraction(thickness, rows, terms, segments) if wet_dry == "hydrostatic" else 1.0,
+            live=live_fraction(fields.depth, rows, terms, segments) if wet_dry == "hydrostatic" else 1.0,
             kernels=one_of("kernels", kernels, ("fast", "reference")),
             walls=walls,
             **requested_outputs(maps, requested, cross_sections, grid),
         )
-        stored = self.setup.datum.eta_of_level if depth is None else self.setup.datum.eta
-        self._begin((stored(self.setup.centre_bed, surface, thickness), thickness * u, thickness * v), start_time)
+        self._begin(fields.state(self.setup.datum, self.setup.centre_bed, of_level=depth is None), start_time)
 
     def _begin(self, state: tuple[np.ndarray, np.ndarray, np.ndarray], time: float) -> None:
         """Build the engine and set the initial state, in the rows of this process."""

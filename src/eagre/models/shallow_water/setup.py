@@ -12,7 +12,6 @@ from zlib import crc32
 import numpy as np
 
 from eagre.boundaries import SIDES, FaceRange
-from eagre.boundaries.base import InitialWater
 from eagre.boundaries.cross_sections import CrossSections
 from eagre.boundaries.ghosts import check_periodic_bed, padded_bed
 from eagre.boundaries.internal import SOUTH_FACE, WEST_FACE
@@ -47,22 +46,6 @@ def longest_step_with_water_to_come(
     """Return the limit of the time step for rain and for water from boundary series, s; bed : corners, m."""
     arrivals = longest_step_with_arrivals(segments, grid, bed, gravity)
     return min(longest_step_with_rain(terms, grid, gravity), arrivals)
-
-
-def water_along(
-    rows: LocalRows, surface: np.ndarray, depth: np.ndarray, bed: Sides, time: float
-) -> Callable[[FaceRange], InitialWater]:
-    """Return a function that returns the initial water along a segment.
-
-    surface, depth : in the rows of this process, m. bed : corners, m.
-    """
-    surfaces, depths = rows.sides(surface), rows.sides(depth)
-
-    def water(segment: FaceRange) -> InitialWater:
-        side = segment.side
-        return segment.initial_water(surfaces.of(side), depths.of(side), bed.of(side), time)
-
-    return water
 
 
 class Steps(NamedTuple):
@@ -104,21 +87,6 @@ def longest_step_with_rain(terms: Terms, grid: Grid, gravity: float) -> float:
     if terms.wettest <= 0.0:
         return UNBOUNDED
     return (0.25 * min(grid.dx, grid.dy)) ** (2.0 / 3.0) / (gravity * terms.wettest) ** (1.0 / 3.0)
-
-
-def first_step(surface: np.ndarray, depth: np.ndarray, grid: Grid, courant_number: float, gravity: float) -> float:
-    """Return the limit of the first step, s, for water at rest, which has no speed yet.
-
-    A surface drop d between adjacent cells accelerates the water to the speed g d dt / dx after dt; the limit is
-    courant_number dx / dt.
-    """
-    max_drop = 0.0
-    for axis, size in ((0, grid.dy), (1, grid.dx)):
-        drop, wet = np.diff(surface, axis=axis), depth > 0.0
-        low, high = (np.moveaxis(wet, axis, 0)[side] for side in (slice(None, -1), slice(1, None)))
-        falls = np.where(np.moveaxis(drop, axis, 0) > 0.0, high, low)
-        max_drop = max(max_drop, float((np.abs(np.moveaxis(drop, axis, 0)) * falls).max(initial=0.0)) / size**2)
-    return math.sqrt(courant_number / (gravity * max_drop)) if max_drop > 0.0 else UNBOUNDED
 
 
 def checked_desingularisation_depth(value: float | None, scale: float, wet_dry: str) -> float:
