@@ -321,7 +321,9 @@ class ShallowWater(BaseModel):
             walls=walls,
             **requested_outputs(maps, requested, cross_sections, grid),
         )
-        self._begin(fields.state(self.setup.datum, self.setup.centre_bed, of_level=depth is None), start_time)
+        state = fields.state(self.setup.datum, self.setup.centre_bed, of_level=depth is None)
+        del fields, sides  # memory, before the engine is built
+        self._begin(state, start_time)
 
     def _begin(self, state: tuple[np.ndarray, np.ndarray, np.ndarray], time: float) -> None:
         """Build the engine and set the initial state, in the rows of this process."""
