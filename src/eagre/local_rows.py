@@ -1,8 +1,8 @@
 """Rows of a grid whose input fields a process holds, and reductions over the rows of all processes.
 
-In a run in several processes each process evaluates the bed, the roughness and the initial state in the rows of its own
-subdomain and in `MARGIN` rows beside them. Minima, sums and checks of whole fields are collective operations. In a run
-in one process, all rows are local and the operations do nothing.
+In a run in several processes each process evaluates the bed, the roughness and the initial state in the rows of its
+subdomain and in `MARGIN` rows of the neighbours. Minima, sums and checks of whole fields are collective operations. In
+a run in one process, all rows are local and the operations do nothing.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class LocalRows:
 
     @property
     def held_grid(self) -> Grid:
-        """Grid of the rows low .. high - 1; its coordinates differ from those of the grid by rounding."""
+        """Grid of the rows low .. high - 1; its coordinates are rounded differently."""
         return replace(self.grid, ny=self.high - self.low, y0=self.grid.y0 + self.low * self.grid.dy)
 
     def shape_of(self, location: str) -> tuple[int, int]:
@@ -117,9 +117,9 @@ class LocalRows:
             yield
         except EagreError as one:
             error = one
-        for found in self.each(None if error is None else (type(error), error.args, error.__dict__)):
-            if found is not None:
-                kind, arguments, attributes = found
+        for failure in self.each(None if error is None else (type(error), error.args, error.__dict__)):
+            if failure is not None:
+                kind, arguments, attributes = failure
                 raised = kind.__new__(kind)
                 raised.args = arguments
                 raised.__dict__.update(attributes)
@@ -135,13 +135,13 @@ class LocalRows:
         return Sides(along_x, np.concatenate([one[2] for one in each]))
 
     def means(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the means of a host field over each row and each column, bitwise equal to those of one process."""
+        """Return the means of a host field over each row and each column, bitwise equal to the means of one process."""
         owned = self.owned(values)
         rows = np.concatenate(self.each(owned.mean(axis=1)))
         if self.group is None:
             return rows, values.mean(axis=0)
         sums = np.zeros((0, values.shape[1]))
         for rank in range(len(self.group.devices)):  # rows are added from south to north
-            part = owned if rank == self.group.rank else owned[:0]
-            sums = self.each(np.add.reduce(np.concatenate([sums, part]), axis=0, keepdims=True))[rank]
+            added = owned if rank == self.group.rank else owned[:0]
+            sums = self.each(np.add.reduce(np.concatenate([sums, added]), axis=0, keepdims=True))[rank]
         return rows, sums[0] / rows.size

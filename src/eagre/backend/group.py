@@ -1,4 +1,4 @@
-"""Multi-device execution of one run: each device has its part, its stream and its list of launches.
+"""Multi-device execution of one run: each device has its evaluate, its stream and its list of launches.
 
 A schedule is a list of stages and barriers. A stage is a list of launches for every device; devices run their lists
 independently. At `BARRIER` every device waits until all have completed the previous stages. A stage may read data that
@@ -102,23 +102,23 @@ class Group:
         """Return a value that all processes of a run use, of the first process; see `Device.agreed`."""
         return value
 
-    def own(self, part: Callable[[int], Any]) -> list[Any]:
+    def local_values(self, evaluate: Callable[[int], Any]) -> list[Any]:
         """Return a value of each device by rank; None for devices of other processes, for which it is not computed."""
-        return [part(rank) for rank in range(len(self.devices))]
+        return [evaluate(rank) for rank in range(len(self.devices))]
 
-    def each(self, part: Callable[[int], Any]) -> list[Any]:
+    def each(self, evaluate: Callable[[int], Any]) -> list[Any]:
         """Return a small value of each device by rank in all processes; the process of the device computes it."""
-        return self.own(part)
+        return self.local_values(evaluate)
 
-    def gathered(
-        self, part: Callable[[int], Mapping[str, np.ndarray]], join: Callable[[str, list[np.ndarray]], np.ndarray]
+    def collect(
+        self, evaluate: Callable[[int], Mapping[str, np.ndarray]], join: Callable[[str, list[np.ndarray]], np.ndarray]
     ) -> dict[str, np.ndarray]:
         """Return arrays joined from the arrays of all devices; only the first process has them, others return {}.
 
-        part : returns arrays by name for a rank, in the process that has the device. join : joins arrays of a name.
+        evaluate : returns arrays by name for a rank, in the process that has the device. join : joins arrays of a name.
         """
-        parts = self.own(part)
-        return {name: join(name, [one[name] for one in parts]) for name in parts[0]}
+        by_rank = self.local_values(evaluate)
+        return {name: join(name, [one[name] for one in by_rank]) for name in by_rank[0]}
 
     def host(self, array: np.ndarray) -> np.ndarray:
         """Return a copy of an array that was collected on the host."""

@@ -251,7 +251,7 @@ def check_periodic_bed(bed: Sides, relief: float, periodic_x: bool, periodic_y: 
 def padded_bed_of_rows(
     bed: np.ndarray, ny: int, periodic: tuple[bool, bool], segments: Sequence[FaceRange], first: int
 ) -> np.ndarray:
-    """Return `padded_bed` of a slab of a domain of `ny` rows, from the corners of the slab and of rows beside it.
+    """Return `padded_bed` of a slab of a domain of `ny` rows, from the corners of the slab and of neighbouring rows.
 
     bed : rows first - 2 .. of the corners, of the domain or repeated across its periodic sides.
     """

@@ -273,9 +273,9 @@ def join_maps(states: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarra
     return {name: join_rows(name, [state[name] for state in states]) for name in states[0]}
 
 
-def join_rows(name: str, parts: Sequence[np.ndarray]) -> np.ndarray:
+def join_rows(name: str, slabs: Sequence[np.ndarray]) -> np.ndarray:
     """Return a field of the whole domain from the fields of its row slabs; the numbers of maps are the same in all."""
-    return parts[0] if name in NUMBERS or parts[0].size == 1 else np.concatenate(parts, axis=-2)
+    return slabs[0] if name in NUMBERS or slabs[0].size == 1 else np.concatenate(slabs, axis=-2)
 
 
 def values_of(maps: Maps, state: Mapping[str, np.ndarray], time: float, water: Water) -> dict[str, np.ndarray]:

@@ -3,7 +3,7 @@
 All processes run the same host program on the devices of all ranks. In each process one device is real; the others are
 remote: their arrays are never touched and their launches do nothing. A copy to the host (`host`, `sample`, a `transfer`
 to pinned memory) is a collective operation: the owner of the device copies and broadcasts. All processes therefore hold
-the same values and take the same decisions. Fields for output are sent to the first process only (`MpiGroup.gathered`).
+the same values and take the same decisions. Fields for output are sent to the first process only (`MpiGroup.collect`).
 Results are bitwise equal to those of as many devices in one process. The
 wall clock and other values that processes may measure differently are taken from rank 0 (`MpiGroup.agreed`).
 """
@@ -58,7 +58,7 @@ class Shared(Device):
         Raises
         ------
         EagreError
-            If the other processes do not take part in reading it.
+            If the other processes do not take evaluate in reading it.
         """
         if Shared.alone:
             return values
@@ -68,8 +68,8 @@ class Shared(Device):
                 "allowed: methods and attributes of the model\n"
                 'write:   model.field("...")'
             )
-        for piece in _pieces(values):
-            wait([self.comm.Ibcast(piece, root=self.owner)])
+        for chunk in _chunks(values):
+            wait([self.comm.Ibcast(chunk, root=self.owner)])
         return values
 
     def host(self, array: Any) -> np.ndarray:
@@ -231,27 +231,27 @@ class MpiGroup(Group):
     def agreed(self, value: Any) -> Any:
         return self.comm.bcast(value, root=0)
 
-    def own(self, part: Callable[[int], Any]) -> list[Any]:
+    def local_values(self, evaluate: Callable[[int], Any]) -> list[Any]:
         Shared.alone = True
         try:
-            return [part(rank) if rank == self.rank else None for rank in self._ranks]
+            return [evaluate(rank) if rank == self.rank else None for rank in self._ranks]
         finally:
             Shared.alone = False
 
-    def each(self, part: Callable[[int], Any]) -> list[Any]:
-        value = self.own(part)[self.rank]
+    def each(self, evaluate: Callable[[int], Any]) -> list[Any]:
+        value = self.local_values(evaluate)[self.rank]
         wait([self.comm.Ibarrier()])
         return self.comm.allgather(value)
 
-    def gathered(
-        self, part: Callable[[int], Mapping[str, np.ndarray]], join: Callable[[str, list[np.ndarray]], np.ndarray]
+    def collect(
+        self, evaluate: Callable[[int], Mapping[str, np.ndarray]], join: Callable[[str, list[np.ndarray]], np.ndarray]
     ) -> dict[str, np.ndarray]:
-        values = self.own(part)[self.rank]
+        values = self.local_values(evaluate)[self.rank]
         wait([self.comm.Ibarrier()])
-        layouts = self.comm.gather({name: (one.shape, one.dtype) for name, one in values.items()}, root=0)
+        headers = self.comm.gather({name: (one.shape, one.dtype) for name, one in values.items()}, root=0)
         joined = {}
         for name, value in values.items():
-            arrays = _gather(self.comm, value, None if layouts is None else [one[name] for one in layouts])
+            arrays = _gather(self.comm, value, None if headers is None else [one[name] for one in headers])
             if arrays is not None:
                 joined[name] = join(name, arrays)
         return joined
@@ -274,17 +274,17 @@ def connected(local: Device, comm: Any) -> MpiGroup:
     )
 
 
-def _gather(comm: Any, value: np.ndarray, layouts: Sequence[tuple[Any, Any]] | None) -> list[np.ndarray] | None:
-    """Return the arrays of all processes in the first process, None in others; layouts : shape and type of each."""
-    if layouts is None:
-        wait([comm.Isend(piece, dest=0) for piece in _pieces(np.ascontiguousarray(value))])
+def _gather(comm: Any, value: np.ndarray, headers: Sequence[tuple[Any, Any]] | None) -> list[np.ndarray] | None:
+    """Return the arrays of all processes in the first process, None in others; headers : shape and type of each."""
+    if headers is None:
+        wait([comm.Isend(chunk, dest=0) for chunk in _chunks(np.ascontiguousarray(value))])
         return None
-    arrays = [value, *(np.empty(shape, dtype) for shape, dtype in layouts[1:])]
-    wait([comm.Irecv(piece, source=n) for n, one in enumerate(arrays[1:], 1) for piece in _pieces(one)])
+    arrays = [value, *(np.empty(shape, dtype) for shape, dtype in headers[1:])]
+    wait([comm.Irecv(chunk, source=n) for n, one in enumerate(arrays[1:], 1) for chunk in _chunks(one)])
     return arrays
 
 
-def _pieces(values: np.ndarray) -> list[np.ndarray]:
+def _chunks(values: np.ndarray) -> list[np.ndarray]:
     """Return the bytes of a C-contiguous array in messages of limited size."""
     elements = values.reshape(-1).view(np.uint8)
     return [elements[start : start + MAX_MESSAGE] for start in range(0, elements.size, MAX_MESSAGE)]

@@ -358,12 +358,12 @@ class Engine(BatchStepping):
         launches = [diagnostics.take(self, diagnostics.ALWAYS)] if self.setup.maps is not None else []
         self.device.run([*launches, *self.averages.present()])
 
-    def own_state(self) -> dict[str, Any]:
-        """Return the state of the devices of this process, for `restore_own`."""
+    def checkpoint_state(self) -> dict[str, Any]:
+        """Return the state of the devices of this process, for `restore_checkpoint`."""
         return self.state()
 
-    def restore_own(self, state: dict[str, Any]) -> None:
-        """Restore a state of `own_state`."""
+    def restore_checkpoint(self, state: dict[str, Any]) -> None:
+        """Restore a state of `checkpoint_state`."""
         self.restore(state)
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
@@ -430,9 +430,9 @@ class Engine(BatchStepping):
         j, i = np.unravel_index(np.argmax(values), values.shape)
         return float(values[j, i]), int(j), int(i)
 
-    def gathered(self, part: Callable[[Engine], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-        """Return arrays with the rows of the domain; part : computes them from an engine of these rows."""
-        return part(self)
+    def collected(self, evaluate: Callable[[Engine], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+        """Return arrays with the rows of the domain; evaluate : computes them from an engine of these rows."""
+        return evaluate(self)
 
     def cell_values(self, j: np.ndarray, i: np.ndarray) -> np.ndarray:
         """Return eta, h, hu, hv, u, v and the bed above the datum of interior cells (j, i), (7, n)."""

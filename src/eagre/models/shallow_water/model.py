@@ -34,7 +34,7 @@ from eagre.models.base import BaseModel
 from eagre.models.shallow_water.active_tiles import live_fraction
 from eagre.models.shallow_water.datum import Datum, over_datum
 from eagre.models.shallow_water.devices.multi_device import MIN_ROWS, engine_for
-from eagre.models.shallow_water.given_fields import GivenFields
+from eagre.models.shallow_water.input_fields import InputFields
 from eagre.models.shallow_water.sampling.averaging import QUANTITIES
 from eagre.models.shallow_water.setup import (
     Setup,
@@ -114,12 +114,12 @@ class Stepper:
 
     def state(self) -> State:
         """Return the complete state for a bitwise-identical restart."""
-        return self.engine.own_state()
+        return self.engine.checkpoint_state()
 
     def restore(self, state: State) -> None:
         """Restore a state of `state`."""
         self.engine.setup.terms.use(float(state["clock"][ck.T]))
-        self.engine.restore_own(state)
+        self.engine.restore_checkpoint(state)
 
     def go_on_from(self, state: State) -> None:
         """Restore a state of another run and extend the plausibility bounds to that state."""
@@ -171,7 +171,7 @@ class ShallowWater(BaseModel):
     manning : float or (ny, nx) array, s m-1/3
         Manning's n, 0 (no friction) to 2.
     sources : sequence of Rain, Coriolis, WindStress, AtmosphericPressure, BodyForce
-        Source terms, at most one of each class.
+        Source terms, at high one of each class.
     scheme : {"rk2", "euler", "srk2", "ds1", "ds2"}
         Time integration. "rk2": second-order SSP Runge-Kutta. "euler": forward Euler. "srk2": "rk2" with one kernel per
         direction of a stage. "ds1": dimensional splitting Y X with forward Euler sweeps. "ds2": dimensional splitting
@@ -185,9 +185,9 @@ class ShallowWater(BaseModel):
         "auto": only while this is faster (see Notes); "off": compute all cells in every step. With "auto" and "on" the
         dry rows of the other tiles are skipped too. Requires ``wet_dry="hydrostatic"``.
     minmod_theta : float
-        Parameter of the minmod limiter, 1 (most diffusive) to 2 (least diffusive).
+        Parameter of the minmod limiter, 1 (high diffusive) to 2 (low diffusive).
     courant_number : float
-        Courant number, at most 0.5. The depth remains non-negative up to 0.25.
+        Courant number, at high 0.5. The depth remains non-negative up to 0.25.
     desingularisation_depth : float, m
         Depth below which the velocity is desingularised. Default: 1e-4 min(1 m, maximum initial depth) for
         "hydrostatic", min(0.01 m, 1 % of the maximum initial depth) for "kurganov-petrova".
@@ -242,7 +242,7 @@ class ShallowWater(BaseModel):
     ``active_tiles="auto"`` uses a list of active tiles if less than half of the cells are wet at the start. The model
     stops using the list when a state check finds more than three quarters of the tiles active, and decides again every
     32 state checks. Grids that a GPU advances in two launches, and runs on several devices, use no list. With "srk2"
-    and "ds2", steps on the list are steps of "rk2" with a Courant number of at most 0.25; the model decides every 512
+    and "ds2", steps on the list are steps of "rk2" with a Courant number of at high 0.25; the model decides every 512
     steps by the fraction of wet cells. "ds1" uses no list.
 
     References
@@ -290,7 +290,7 @@ class ShallowWater(BaseModel):
         rows = LocalRows.of(self.device, grid, MIN_ROWS)
         with rows.agreed_errors():
             check_device_memory(rows, self.device, precision, scheme, maps, requested, terms)
-        fields = GivenFields.of(rows, bed_elevation, manning, (surface_elevation, depth), (velocity_x, velocity_y))
+        fields = InputFields.of(rows, bed_elevation, manning, (surface_elevation, depth), (velocity_x, velocity_y))
         gravity = checked_number("gravity", gravity, 1e-6, 1e3)
         courant_number = checked_number("courant_number", courant_number, 1e-6, 0.5)
         start_time = checked_number("start_time", start_time, -1e12, 1e12)
@@ -321,9 +321,7 @@ class ShallowWater(BaseModel):
             walls=walls,
             **requested_outputs(maps, requested, cross_sections, grid),
         )
-        state = fields.state(self.setup.datum, self.setup.centre_bed, of_level=depth is None)
-        del fields, sides  # memory, before the engine is built
-        self._begin(state, start_time)
+        self._begin(fields.state(self.setup.datum, self.setup.centre_bed, of_level=depth is None), start_time)
 
     def _begin(self, state: tuple[np.ndarray, np.ndarray, np.ndarray], time: float) -> None:
         """Build the engine and set the initial state, in the rows of this process."""
@@ -403,12 +401,12 @@ class ShallowWater(BaseModel):
             self._cache = (self.steps, {})
         derived = self._cache[1]
 
-        def part(engine: Any) -> dict[str, np.ndarray]:
+        def fields_of_rows(engine: Any) -> dict[str, np.ndarray]:
             if engine not in derived:
                 derived[engine] = engine.derived()
             return self._fields_of(derived[engine], engine.setup.centre_bed, [name])
 
-        return self._engine.gathered(part).get(name, np.empty(0))
+        return self._engine.collected(fields_of_rows).get(name, np.empty(0))
 
     def _fields_of(self, values: np.ndarray, bed: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
         """Return output fields from eta, h, hu, hv, u and v and the bed.
@@ -458,7 +456,7 @@ class ShallowWater(BaseModel):
         if setup.maps is None and setup.time_statistics is None:
             return None
         if self._map_bed is None:
-            beds = self._engine.gathered(lambda engine: {"bed": engine.setup.centre_bed})
+            beds = self._engine.collected(lambda engine: {"bed": engine.setup.centre_bed})
             self._map_bed = beds.get("bed", np.zeros(0))  # in the first process
         datum, centre = setup.datum, self._map_bed
         dry_eta = centre - datum.base(centre)
@@ -472,7 +470,9 @@ class ShallowWater(BaseModel):
     @property
     def bed_elevation(self) -> np.ndarray:
         """Bed elevation at the cell corners, (ny + 1, nx + 1), m."""
-        return self._engine.gathered(lambda engine: {"bed": engine.setup.own_corners.copy()}).get("bed", np.empty(0))
+        return self._engine.collected(lambda engine: {"bed": engine.setup.exclusive_corners.copy()}).get(
+            "bed", np.empty(0)
+        )
 
     # -- restart ------------------------------------------------------------------------------------
 
@@ -564,7 +564,7 @@ class ShallowWater(BaseModel):
     def settings(self) -> dict[str, str | float | int]:
         """Return the resolved set-up, for the attributes of output files."""
         setup = self.setup
-        least, most = setup.manning_range
+        low, high = setup.manning_range
         return {
             "scheme": setup.scheme,
             "wet_dry": setup.wet_dry,
@@ -574,7 +574,7 @@ class ShallowWater(BaseModel):
             "desingularisation_depth": setup.kappa,
             "time_step_control": setup.time_step_control,
             "gravity": setup.gravity,
-            "manning": least if setup.uniform_manning else f"map, {least:g} to {most:g}",
+            "manning": low if setup.uniform_manning else f"map, {low:g} to {high:g}",
             "kernels": self._engine.schedule.name,
             "device": str(self.device),
             "precision": self.precision,

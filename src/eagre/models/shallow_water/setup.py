@@ -260,7 +260,7 @@ class Setup:
             check_periodic_bed(self.bed_sides, relief, *self.periodic)
 
     @property
-    def own_corners(self) -> np.ndarray:
+    def exclusive_corners(self) -> np.ndarray:
         """Bed at the corners that this subdomain has before the next one, m."""
         return self.bed if self.first_row + self.grid.ny == self.rows.grid.ny else self.bed[:-1]
 

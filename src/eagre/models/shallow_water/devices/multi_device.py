@@ -344,8 +344,8 @@ class MultiDeviceEngine(BatchStepping):
         self.device.synchronize()
 
     def state(self) -> dict[str, np.ndarray]:
-        """Return the state of the whole domain, which any number of devices can restore; fields see `gathered`."""
-        fields = self.gathered(lambda engine: {"q": self._own_rows(engine), **engine.maps_state()})
+        """Return the state of the whole domain, which any number of devices can restore; fields see `collected`."""
+        fields = self.collected(lambda engine: {"q": self._own_rows(engine), **engine.maps_state()})
         return fields | self.small_state()
 
     def _own_rows(self, subdomain: Subdomain) -> np.ndarray:
@@ -355,34 +355,34 @@ class MultiDeviceEngine(BatchStepping):
         return q[:, low : q.shape[1] - (0 if subdomain.last == self.setup.grid.ny else LAYERS)]
 
     def maps_state(self) -> dict[str, np.ndarray]:
-        """Return the maps of the whole domain; see `Engine.maps_state` and `gathered`."""
-        return self.gathered(lambda engine: engine.maps_state())
+        """Return the maps of the whole domain; see `Engine.maps_state` and `collected`."""
+        return self.collected(lambda engine: engine.maps_state())
 
-    def gathered(self, part: Callable[[Subdomain], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-        """Return arrays of the whole domain; of several processes only the first has them (`Group.gathered`).
+    def collected(self, evaluate: Callable[[Subdomain], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+        """Return arrays of the whole domain; of several processes only the first has them (`Group.collect`).
 
-        part : returns arrays with the rows of a slab.
+        evaluate : returns arrays with the rows of a slab.
         """
         self.device.synchronize()
-        return self.device.gathered(lambda rank: part(self.subdomains[rank]), join_rows)
+        return self.device.collect(lambda rank: evaluate(self.subdomains[rank]), join_rows)
 
-    def own_state(self) -> dict[str, Any]:
-        """Return the state of the slabs of this process; see `Engine.own_state`."""
+    def checkpoint_state(self) -> dict[str, Any]:
+        """Return the state of the slabs of this process; see `Engine.checkpoint_state`."""
         self.device.synchronize()
 
         def state(rank: int) -> dict[str, np.ndarray]:
             engine = self.subdomains[rank]
             return {"q": engine.device.host(engine.q[engine.current]), **engine.maps_state()}
 
-        return self.small_state() | {"slabs": self.device.own(state)}
+        return self.small_state() | {"slabs": self.device.local_values(state)}
 
-    def restore_own(self, state: dict[str, Any]) -> None:
-        """Restore a state of `own_state`; slabs of other processes get the clock and the balance."""
-        small = {name: value for name, value in state.items() if name != "slabs"}
+    def restore_checkpoint(self, state: dict[str, Any]) -> None:
+        """Restore a state of `checkpoint_state`; slabs of other processes get the clock and the balance."""
+        common = {name: value for name, value in state.items() if name != "slabs"}
         slabs = []
-        for subdomain, own in zip(self.subdomains, state["slabs"], strict=True):
-            absent = {"q": np.broadcast_to(self.real(0.0), subdomain.shape)}
-            slabs.append(subdomain.with_budget({**small, **(absent if own is None else own)}, state["book"]))
+        for subdomain, values in zip(self.subdomains, state["slabs"], strict=True):
+            fields_of_slab = values or {"q": np.broadcast_to(self.real(0.0), subdomain.shape)}
+            slabs.append(subdomain.with_budget(common | fields_of_slab, state["book"]))
         self._restore(state, slabs)
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:

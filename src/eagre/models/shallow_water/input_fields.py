@@ -1,4 +1,4 @@
-"""Fields of the user in the rows of this process: bed, Manning's n, initial water and velocity."""
+"""Input fields in the rows of this process: bed, Manning's n, initial water and velocity."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from eagre.models.shallow_water.datum import Datum
 from eagre.models.shallow_water.setup import UNBOUNDED
 
 
-class GivenFields(NamedTuple):
+class InputFields(NamedTuple):
     """Checked fields, float64, with the rows of this process; extremes are those of the domain.
 
     Attributes
@@ -40,7 +40,7 @@ class GivenFields(NamedTuple):
     @classmethod
     def of(
         cls, rows: LocalRows, bed: Any, manning: Any, water: tuple[Any, Any], velocity: tuple[Any, Any]
-    ) -> GivenFields:
+    ) -> InputFields:
         """Check the arguments of the model; water : surface elevation and depth, of which one is None.
 
         Raises
