@@ -18,6 +18,7 @@ import xarray as xr
 from eagre.backend.mpi import launch
 from eagre.errors import DeviceError
 from eagre.io.restart import read_restart
+from eagre.stepping.clock import T
 from mpi_processes import BESIDE, environment, mpi_eagre, mpiexec
 
 CASE = """
@@ -182,12 +183,15 @@ def test_one_message_for_an_error(folders, changes, count, code, words):
 
 
 def test_a_blow_up_leaves_the_last_valid_state(folders):
-    (folder,) = folders("case")
+    folder, alone = folders("case", "alone")
     changes = ["--set", "numerics.time_step=1.9", "--set", "gauges.interval=4", "--set", "output.interval=4",
                "--set", "initial.surface_elevation=3*exp(-((x-15)**2)/20)"]  # fmt: skip
     done = mpi_eagre(2, folder, "run", "case.toml", *changes)
     assert done.returncode == 3 and done.stderr.count("error:") == 1, done.stdout + done.stderr
-    assert np.isfinite(read_restart(folder / "restart.nc")["q"]).all()
+    assert mpi_eagre(1, alone, "run", "case.toml", *changes).returncode == 3
+    ours, theirs = (read_restart(one / "restart.nc") for one in (folder, alone))
+    assert np.isfinite(ours["q"]).all() and np.array_equal(ours["q"], theirs["q"])
+    assert float(ours["clock"][T]) == float(theirs["clock"][T])
 
 
 def started(folder, count, *arguments):
