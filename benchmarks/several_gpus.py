@@ -92,8 +92,8 @@ class Pool:
         self.device = select_devices(device)
         self.engine = engine_for(setup, self.device, precision)
         self.bytes = 14 * np.dtype(self.engine.real).itemsize
-        multi_device = getattr(self.engine, "bands", None)
-        engines = [(band.low, band.engine) for band in multi_device] if multi_device else [(0, self.engine)]
+        several = getattr(self.engine, "subdomains", None)
+        engines = [(one.low, one.engine) for one in several] if several else [(0, self.engine)]
         for low, engine in engines:
             grid, real = engine.setup.grid, engine.real
             hump = mike21.hump(ny)[low : low + grid.ny, None].astype(real) * mike21.hump(nx).astype(real)

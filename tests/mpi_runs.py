@@ -18,12 +18,19 @@ import explicit_runs
 from anelastic_runs import RUNS as AIR
 from barotropic_runs import model_on
 from eagre import Layers
+from eagre.models.potential_waves.laplace import arrays
 from potential_waves_runs import basin, torus
 
 
 def gyre(device):
     """Two layers, a tracer and no-slip walls."""
     return model_on(device, 43, 38, layers=Layers(3.0, 1.0), dye=True, walls="no-slip")
+
+
+def basin_with_device_sums(device):
+    """Waves whose sums are taken on the device, as on grids of more than `MAX_HOST_POINTS` points."""
+    arrays.MAX_HOST_POINTS = 0
+    return basin(device)
 
 
 RUNS = {
@@ -34,6 +41,7 @@ RUNS = {
     "gyre": gyre,
     "waves": basin,
     "waves, periodic": torus,
+    "waves, sums on the device": basin_with_device_sums,
     "air": lambda device: AIR["turbulence"](device=device),
     "air over a hill": lambda device: AIR["hill"](device=device, precision="double", coriolis=0.0),
 }

@@ -125,7 +125,7 @@ class DeviceMesh(Device):
 
     def add_up(self, sums: DistributedArray) -> None:
         """Replace replicated arrays by their sum over all devices."""
-        hosts = [device.host(array_of_device) for device, array_of_device in zip(self.devices, sums.parts, strict=True)]
+        hosts = self.group.host_of_each(sums.parts)
         self.fill(sums, sum(hosts[1:], hosts[0]))
 
     def host(self, array: Any) -> np.ndarray:
@@ -135,10 +135,8 @@ class DeviceMesh(Device):
             return self.devices[0].host(array.parts[0])
         whole = np.empty(array.shape, array.dtype)
         trailing = (slice(None),) * (-1 - array.axis)
-        for rank, (device, array_of_device) in enumerate(zip(self.devices, array.parts, strict=True)):
-            whole[(..., self.owned(rank), *trailing)] = device.host(array_of_device)[
-                (..., self.inside(rank), *trailing)
-            ]
+        for rank, values in enumerate(self.group.host_of_each(array.parts)):
+            whole[(..., self.owned(rank), *trailing)] = values[(..., self.inside(rank), *trailing)]
         return whole
 
     def fill(self, array: DistributedArray, values: np.ndarray) -> None:

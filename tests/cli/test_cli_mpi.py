@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
+import types
 from pathlib import Path
 
 import h5py
@@ -16,6 +18,7 @@ import pytest
 import xarray as xr
 
 from eagre.backend.mpi import launch
+from eagre.cli import main
 from eagre.errors import DeviceError
 from eagre.io.restart import read_restart
 from eagre.stepping.clock import T
@@ -194,6 +197,27 @@ def test_a_blow_up_leaves_the_last_valid_state(folders):
     assert float(ours["clock"][T]) == float(theirs["clock"][T])
 
 
+COMMANDS = [one.name for one in main.app.registered_commands]
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("run", "sweep")])
+def test_commands_of_one_process_are_refused_in_several(tmp_path, command):
+    done = mpi_eagre(2, tmp_path, command)
+    assert done.returncode == 2 and done.stderr.count("error:") == 1 and done.stdout == "", done.stderr
+    assert f"2 processes of eagre {command}" in done.stderr and os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("names", [*zip(launch.SIZES, launch.RANKS, strict=True)])
+def test_only_the_first_process_reports_a_refusal(monkeypatch, eagre, names):
+    size, rank = names
+    monkeypatch.setenv(size, "3")
+    for number, code in (("0", 2), ("2", 0)):
+        monkeypatch.setenv(rank, number)
+        done = eagre("bench")
+        assert done.code == code and ("3 processes of eagre bench" in done.err) is (number == "0")
+    assert eagre("bench", "--help").code == 0
+
+
 def started(folder, count, *arguments):
     """Start `eagre run` for a time that no test reaches, and wait for its first record."""
     command = [str(BESIDE), "-n", str(count), sys.executable, "-m", "eagre", "run", "case.toml"]
@@ -342,3 +366,19 @@ def test_processes_that_cannot_find_each_other_are_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "mpi4py", type("mpi4py", (), {"MPI": mpi}))
     with pytest.raises(DeviceError, match="4 processes were started, but the MPI library of mpi4py finds 1"):
         launch.communicator()
+
+
+@pytest.mark.parametrize("module", [None, types.SimpleNamespace(available=False)])  # no package, CuPy's placeholder
+def test_a_missing_nccl_is_reported_in_all_processes(monkeypatch, module):
+    runtime = types.SimpleNamespace(runtimeGetVersion=lambda: 13000)
+    cuda = types.SimpleNamespace(runtime=runtime, **({} if module is None else {"nccl": module}))
+    for name, one in {"cupy": types.SimpleNamespace(cuda=cuda), "cupy.cuda": cuda}.items():
+        monkeypatch.setitem(sys.modules, name, one)
+    monkeypatch.setitem(sys.modules, "cupy.cuda.nccl", module)
+    monkeypatch.delitem(sys.modules, "eagre.backend.mpi.nccl", raising=False)
+    nccl = importlib.import_module("eagre.backend.mpi.nccl")
+    comm = types.SimpleNamespace(rank=1, size=2, allgather=lambda mine: ["", mine])
+    with pytest.raises(DeviceError, match="exchange data by NCCL, which is missing") as error:
+        nccl.Nccl(comm)
+    assert "pip install nvidia-nccl-cu13" in str(error.value)
+    monkeypatch.delitem(sys.modules, "eagre.backend.mpi.nccl")

@@ -19,13 +19,14 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def in_processes():
-    """Hashes of all runs in two processes, from one start."""
+@pytest.fixture(scope="module", params=["peer memory", "nccl"])
+def in_processes(request):
+    """Hashes of all runs in two processes, from one start, for each transport."""
     command = ["mpirun", "--bind-to", "none", "-n", "2", sys.executable, "tests/mpi_runs.py", *RUNS]
-    more = {"MPI_RUNS_DEVICE": "cuda", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    more = {"EAGRE_TRANSPORT": request.param, "MPI_RUNS_DEVICE": "cuda"}
+    more |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     done = subprocess.run(command, cwd=ROOT, env=environment(**more), capture_output=True, text=True, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
+    return json.loads(next(line for line in done.stdout.splitlines() if line.startswith("{")))
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -8,7 +8,7 @@ import pytest
 from eagre.backend.device import CpuDevice, PlainDevice
 from eagre.models.anelastic.base.metric import Metric
 from eagre.models.anelastic.pressure.operator import Vector
-from eagre.models.anelastic.subgrid import stress
+from eagre.models.anelastic.subgrid import columns, stress
 from eagre.models.anelastic.subgrid.stress import Layers, Medium, Mixing
 from oracle import anelastic_stress as oracle
 
@@ -54,6 +54,14 @@ class Case:
         self.device.run([self.device.over(loop, self.shape, arguments)])
         self.device.synchronize()
 
+    def run_columns(self, cell, levels, arguments, out, **switches):
+        """Run a kernel function of `columns` on fields of one dimension; return the result."""
+        flat = Vector(*(one.reshape(-1) for one in out)) if isinstance(out, Vector) else out.reshape(-1)
+        loop = self.device.loop(cell, self.precision, switches)
+        region = (-(-self.shape[0] // levels), *self.shape[1:])
+        self.device.run([self.device.over(loop, region, (*arguments, levels, flat))])
+        return out
+
     def zeros(self):
         return self.device.zeros(self.shape, self.real)
 
@@ -64,6 +72,10 @@ class Case:
             stress.stress, Vector(*map(self.on, self.fields[:3])), self.medium, self.grid, mixing, out, CLOSED=True
         )
         return [self.device.host(one).astype(float) for one in out]
+
+
+def mixing_of(case, factor=1.0):
+    return Mixing(case.real(0.2), case.real(factor), case.on((case.k - 0.2).ravel() / factor))
 
 
 CASES = pytest.mark.parametrize(("shape", "sides"), SHAPES)
@@ -96,6 +108,33 @@ def test_momentum_and_scalars(device, precision, shape, sides, hill):
     np.testing.assert_allclose(
         case.device.host(out), wanted, rtol=0, atol=LIMIT[precision] * np.abs(wanted).max() + 1e-30
     )
+
+
+SIMULATED = [PlainDevice(), pytest.param(None, marks=pytest.mark.simulator)]
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("levels", [2, 9])
+@pytest.mark.parametrize("device", SIMULATED, ids=["plain", "simulator"])
+@CASES
+def test_columns_of_a_gpu(device, levels, shape, sides):
+    """Momentum, and a scalar with an ambient profile: against the gradient of the dissipation."""
+    if device is None:
+        from eagre.backend.simulated.device import SimulatedDevice
+
+        device = SimulatedDevice()
+    case = Case(device, "double", shape, sides, False)
+    *v, scalar = (case.on(field.ravel()) for field in case.fields)
+    v, space = Vector(*v), (case.medium, case.grid)
+    out = Vector(*(case.zeros() for _ in range(3)))
+    found = case.run_columns(columns.stress_column, levels, (v, space, mixing_of(case)), out, CLOSED=True)
+    ambient, out = RNG.random((shape[0], 1, 1)), case.zeros()
+    arguments = ((scalar, case.on(ambient)), space, mixing_of(case, 0.5))
+    found = [*found, case.run_columns(columns.diffuse_column, levels, arguments, out, CLOSED=True)]
+    wanted = oracle.tendency(case.fields[:3], case.k, case.space, True)
+    wanted = [*wanted, *oracle.tendency([case.fields[3] + ambient], case.k, case.space, False)]
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(device.host(one), other, rtol=0, atol=1e-12 * np.abs(other).max() + 1e-30)
 
 
 @HILLS
@@ -148,3 +187,11 @@ def test_the_closure(hill):
     most = np.maximum((cap - forcing[..., None]) / rate - 0.1, 0.0) * np.ones(case.shape)
     assert (wanted > most).any() and (wanted < most).any()
     np.testing.assert_allclose(case.device.host(out), np.minimum(wanted, most), rtol=1e-10, atol=1e-12)
+    if not hill:
+        case.device, flat = PlainDevice(), (Vector(*(one.ravel() for one in v)), theta.ravel())
+        arguments = (flat, (case.medium, case.grid), layers)
+        for levels in (3, 9):
+            out = case.run_columns(columns.eddy_column, levels, arguments, case.zeros())
+            np.testing.assert_allclose(out, wanted, rtol=1e-10, atol=1e-12)
+            case.run_columns(columns.eddy_column, levels, arguments, out, CAPPED=True)
+            np.testing.assert_allclose(out, np.minimum(wanted, most), rtol=1e-10, atol=1e-12)

@@ -7,9 +7,10 @@ import re
 import numpy as np
 import pytest
 
-from eagre.advection import Mpdata
+from eagre.advection import Mpdata, columns
 from eagre.advection.mpdata import plan_of
-from eagre.advection.plan import Advector, Options
+from eagre.advection.plan import Advector, Options, StagedPlan
+from eagre.backend.device import PlainDevice
 from eagre.backend.select import select
 from kernels.recording import RecordingDevice, ir_of, scattered_of, vectors_of
 from kernels.test_every_kernel import check
@@ -119,4 +120,26 @@ def test_no_doubles_in_single_precision():
     for options in (Options(), Options(3, False, True)):
         plan = plan_of(device, "single", shape, SIDES["mixed"], options)
         device.run(plan.launches(x, np.zeros_like(x), Advector(*v[::-1], h)))
-    assert {"fill", "advect", "velocities", "allowed_fractions", "correct", "take"} <= check(device)
+    wanted = {"fill_column", "advect", "velocities_column", "allowed_fractions", "correct", "take"}
+    assert wanted <= check(device)
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("device", [PlainDevice(), pytest.param(None, marks=pytest.mark.simulator)])
+@pytest.mark.parametrize("options", [Options(third_order=True), Options(3, False, True), Options(3, False)])
+def test_columns_of_a_gpu(options, device, monkeypatch):
+    """Threads of several levels, and of all, against the stages."""
+    if device is None:
+        from eagre.backend.simulated.device import SimulatedDevice
+
+        device = SimulatedDevice()
+    shape = (3, 2, 3)
+    x, v, h = rough(shape, low=-1.0 if options.gauge else 0.0)
+    for levels, sides in ((4, "mixed"), (99, "walls")):
+        monkeypatch.setattr(columns, "levels_of", lambda *_, levels=levels: levels)
+        found = []
+        for one, kind in ((device, columns.ColumnPlan), (PlainDevice(), StagedPlan)):
+            plan, out = kind(one, "double", shape, SIDES[sides], options), np.full(shape, np.nan)
+            one.run(plan.launches(x, out, Advector(*v[::-1], h), (False, True, False)))
+            found.append(out)
+        assert difference(*found) < 2e-15

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from eagre.advection import plan_cpu, plan_cuda
+from eagre.advection.columns import ColumnPlan
 from eagre.advection.ghosts import KINDS, Open
 from eagre.advection.plan import Advector, Options, StagedPlan
 from eagre.advection.repeated import with_repeated_points, without_checks, without_repeated_points
@@ -502,6 +503,8 @@ def plan_of(
         return plan_cpu.FusedPlan(*arguments)
     if kernels == "fast" and plan_cuda.serves(device, options, shape):
         return plan_cuda.StreamingPlan(*arguments)
+    if kernels == "fast" and device.kind == "cuda":
+        return ColumnPlan(*arguments)
     return StagedPlan(*arguments)
 
 

@@ -106,46 +106,54 @@ def four_faces(s, u, n, along, back):
 
 
 @cell
-def two(s, n, back):
-    """Return the sum of the values at a point and one `back`."""
-    return size(s, n) + size(s, n - back)
+def nine(s, n, up, right):
+    """Return the sizes at a point and its neighbours: lines from -right to right, each from -up to up."""
+    low, high = n - right, n + right
+    return (
+        size(s, low - up), size(s, low), size(s, low + up),
+        size(s, n - up), size(s, n), size(s, n + up),
+        size(s, high - up), size(s, high), size(s, high + up),
+    )  # fmt: skip
 
 
 @cell
-def third_order(s, n, u, over_r, sums, axes):
-    """Return the third-order terms at a face: along its axis, across it along two other axes, and of their corners."""
-    back, up, right = axes
+def third_order(u, over_r, sums, ends, left, right):
+    """Return the third-order terms of `face`: along its axis, across it along two other axes, and of their corners."""
     s_m, s_n = sums
-    v = third_along(
-        u, over_r, size(s, n + back), size(s, n), size(s, n - back), size(s, n - back - back)
-    )  # fmt: skip
-    v += third_across(
-        u, over_r, s_m, size(s, n + up), size(s, n + up - back), size(s, n - up), size(s, n - up - back)
-    )  # fmt: skip
-    v += third_across(
-        u, over_r, s_n, size(s, n + right), size(s, n + right - back), size(s, n - right), size(s, n - right - back)
-    )  # fmt: skip
-    same = two(s, n + up + right, back)
-    same += two(s, n - up - right, back)
-    opposite = two(s, n + up - right, back)
-    opposite += two(s, n - up + right, back)
+    v = third_along(u, over_r, ends[0], right[4], left[4], ends[1])
+    v += third_across(u, over_r, s_m, right[5], left[5], right[3], left[3])
+    v += third_across(u, over_r, s_n, right[7], left[7], right[1], left[1])
+    same = right[8] + left[8]
+    same += right[0] + left[0]
+    opposite = right[2] + left[2]
+    opposite += right[6] + left[6]
     return v + third_corners(u, over_r, s_m, s_n, same, opposite)
+
+
+@cell
+def face(u, over_r, sums, ends, left, right):
+    """Return the pseudo velocity of a face.
+
+    sums : of the advector along the two other axes; ends : the points after and before the two of the face
+    left, right : `nine` of both points along the other axes
+    """
+    s_m, s_n = sums
+    m_ratio = ratio_of_four(right[5] + left[5], right[3] + left[3])
+    n_ratio = ratio_of_four(right[7] + left[7], right[1] + left[1])
+    v = pseudo_velocity(u, over_r, left[4], right[4], s_m, m_ratio, s_n, n_ratio)
+    if THIRD_ORDER:
+        v += third_order(u, over_r, sums, ends, left, right)
+    return v
 
 
 @cell
 def velocity(s, n, fields, axes):
     """Return the pseudo velocity of a face; axes : its own and two others; fields : the advector along these."""
     back, up, right = axes
-    u = s[fields[0], n]
     over_r = real(2.0) / (density(s, n) + density(s, n - back))
-    s_m = four_faces(s, fields[1], n, up, back)
-    s_n = four_faces(s, fields[2], n, right, back)
-    m_ratio = ratio_of_four(two(s, n + up, back), two(s, n - up, back))
-    n_ratio = ratio_of_four(two(s, n + right, back), two(s, n - right, back))
-    v = pseudo_velocity(u, over_r, size(s, n - back), size(s, n), s_m, m_ratio, s_n, n_ratio)
-    if THIRD_ORDER:
-        v += third_order(s, n, u, over_r, (s_m, s_n), axes)
-    return v
+    sums = four_faces(s, fields[1], n, up, back), four_faces(s, fields[2], n, right, back)
+    ends = size(s, n + back), size(s, n - back - back)
+    return face(s[fields[0], n], over_r, sums, ends, nine(s, n - back, up, right), nine(s, n, up, right))
 
 
 @cell
@@ -372,9 +380,8 @@ class StagedPlan:
 
     def _correction(self, out: Any, again: bool, unit: bool) -> list[Work]:
         """Return a corrective pass: X to out; again : store its unlimited pseudo velocities as an advector."""
-        open_faces = [axis.passable for axis in self.tables(NOWHERE)]
         first = self.depth - 1
-        launches: list[Work] = [self._stage(velocities, first, 2, *open_faces, unit=unit)]
+        launches: list[Work] = [self._velocities(first, [axis.passable for axis in self.tables(NOWHERE)], unit)]
         if again:
             fields = (V1, V2, V3)
             targets = zip(fields, self._pseudo_velocities, strict=False)
@@ -383,6 +390,10 @@ class StagedPlan:
             launches.append(self._stage(allowed_fractions, first, 3, unit=unit))
         arguments = (self.fields, self.depth, self._steps, out)
         return [*launches, self._loop(correct, self.shape, *arguments, unit=unit)]
+
+    def _velocities(self, first: int, passable: Sequence[Any], unit: bool) -> Launch:
+        """Return the launch that computes V1, V2 and V3 from position `first` on."""
+        return self._stage(velocities, first, 2, *passable, unit=unit)
 
     def courant(self, out: Any, v: Advector) -> list[Work]:
         """Return launches that store outflow Courant numbers of points in out."""

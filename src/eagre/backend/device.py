@@ -59,6 +59,7 @@ class Device:
     name: str
     multiprocessors = 1
     graphs = False  # whether `repeated` combines many launches into one
+    is_remote = False  # whether another process has the device: its arrays have a shape only
     of_processes = False  # whether several processes run together; copies to the host are then collective operations
     is_one = True  # False for multi-device meshes, which do not support `transfer`
     starts_early = False  # whether `early` launches may overlap the end of the previous launch

@@ -6,7 +6,7 @@ decomposition only: a transport selects the messages that its ranks receive by `
 that they send by `source`.
 
 `LocalTransport` serves the devices of one process: exchanges are copies by each device from the memory of others.
-`eagre.backend.mpi.transport` serves processes, each with one device: regions are packed into one message per neighbour.
+`eagre.backend.mpi` serves processes, each with one device: one packed message per neighbour, or peer memory of GPUs.
 `Group.transport` returns the transport of a group.
 """
 

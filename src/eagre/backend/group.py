@@ -1,4 +1,4 @@
-"""Multi-device execution of one run: each device has its evaluate, its stream and its list of launches.
+"""Multi-device execution of one run: each device has its part, its stream and its list of launches.
 
 A schedule is a list of stages and barriers. A stage is a list of launches for every device; devices run their lists
 independently. At `BARRIER` every device waits until all have completed the previous stages. A stage may read data that
@@ -119,6 +119,10 @@ class Group:
         """
         by_rank = self.local_values(evaluate)
         return {name: join(name, [one[name] for one in by_rank]) for name in by_rank[0]}
+
+    def host_of_each(self, arrays: Sequence[Any]) -> list[np.ndarray]:
+        """Return host copies of one array of each device."""
+        return [device.host(array) for device, array in zip(self.devices, arrays, strict=True)]
 
     def host(self, array: np.ndarray) -> np.ndarray:
         """Return a copy of an array that was collected on the host."""

@@ -21,11 +21,13 @@ class Commands(TyperGroup):
         end = args.index("--") if "--" in args else len(args)
         if "--debug" in args[:end]:
             args = ["--debug", *(item for index, item in enumerate(args) if item != "--debug" or index > end)]
+        ctx.meta["arguments"] = [item for item in args if item != "--debug"]
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; report an error and exit with its code."""
         try:
+            _check_processes(*ctx.meta["arguments"])
             return super().invoke(ctx)
         except BrokenPipeError:
             discard(sys.stdout)
@@ -53,6 +55,28 @@ def _version(requested: bool) -> None:
 
         typer.echo(f"eagre {__version__}")
         raise typer.Exit
+
+
+IN_PROCESSES = {"run": "", "sweep": "", "info": "--mpi"}
+"""Commands that several processes can share, with the option that they need for it."""
+
+
+def _check_processes(command: str = "", *arguments: str) -> None:
+    """Raise `InputError` in the first of several processes, and end the others, if each would repeat the command."""
+    from eagre.backend.mpi.launch import is_first_process, started_processes
+    from eagre.errors import InputError
+
+    count, needed = started_processes(), IN_PROCESSES.get(command)
+    if count == 1 or needed in ("", *arguments) or {"-h", "--help"} & {*arguments}:
+        return
+    if not is_first_process():
+        raise typer.Exit  # with code 0: another code could end the first process before its message
+    raise InputError(
+        f"{count} processes of eagre {command}",
+        allowed="one process; several for eagre run, eagre sweep and eagre info --mpi",
+        fix=f"eagre {command} ...",
+        problem="Each of the processes would run the whole command.",
+    )
 
 
 @app.callback()

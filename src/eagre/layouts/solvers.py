@@ -103,6 +103,14 @@ PROGRAMS = (
         "Copies between GPUs of at least this number of elements use blocks of `threads` threads.",
     ),
     Parameter("programs.copies.threads", THREADS, "threads per block", True, "Block size of these copies."),
+    Parameter(
+        "programs.columns.levels", whole(1, 4096), "levels", True,
+        "Maximum levels of a thread in the column kernels of advection and diffusion.",
+    ),
+    Parameter(
+        "programs.columns.registers", by_precision(REGISTERS), "registers per thread", True,
+        "Column kernels of the closure; the stress keeps values of three levels in registers.", registers_of_warps,
+    ),
 )  # fmt: skip
 
 TRIDIAGONAL = (

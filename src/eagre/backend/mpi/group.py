@@ -53,27 +53,34 @@ class Shared(Device):
     _received: dict[int, np.ndarray]  # regions of `_pinned` that launches wrote since the last synchronisation
 
     def broadcast(self, values: np.ndarray) -> np.ndarray:
-        """Overwrite host values, which are C-contiguous, by the values of the owner, and return them.
+        """Overwrite host values, which are C-contiguous, by the values of the owner, and return them."""
+        wait(self.begin_broadcast(values))
+        return values
+
+    def begin_broadcast(self, values: np.ndarray) -> list[Any]:
+        """Begin to overwrite host values, which are C-contiguous, by the values of the owner; return the requests.
 
         Raises
         ------
         EagreError
-            If the other processes do not take evaluate in reading it.
+            If the other processes do not take part in reading it.
         """
         if Shared.alone:
-            return values
+            return []
         if not Shared.reading:
             raise EagreError(
                 "A device was read outside of the methods of the model, which all processes call together.\n"
                 "allowed: methods and attributes of the model\n"
                 'write:   model.field("...")'
             )
-        for chunk in _chunks(values):
-            wait([self.comm.Ibcast(chunk, root=self.owner)])
-        return values
+        return [self.comm.Ibcast(chunk, root=self.owner) for chunk in _chunks(values)]
+
+    def local_copy(self, array: Any) -> np.ndarray:
+        """Return a host copy of an array, of which only the owner has the values."""
+        return np.ascontiguousarray(super().host(array))
 
     def host(self, array: Any) -> np.ndarray:
-        return self.broadcast(np.ascontiguousarray(super().host(array)))
+        return self.broadcast(self.local_copy(array))
 
     def begin_host(self, arrays: Sequence[Any]) -> Callable[[], list[np.ndarray]]:
         return Device.begin_host(self, arrays)
@@ -129,6 +136,8 @@ class Shared(Device):
 
 class Remote(Device):
     """Device of another process: arrays have a shape only, launches do nothing."""
+
+    is_remote = True
 
     def array(self, values: np.ndarray) -> np.ndarray:
         return np.zeros(values.shape, values.dtype)  # never touched: the system assigns no memory
@@ -190,6 +199,7 @@ class MpiGroup(Group):
         self.comm = shared[0].comm
         self.rank, self.local = self.comm.rank, shared[self.comm.rank]
         self.graphs = self.local.graphs
+        self.peers = peers_of(self.comm, self.local) if self.kind == "cuda" else None
         names = self.comm.allgather(str(self.local))
         each = names[0] if len(set(names)) == 1 else ", ".join(names)
         self.name = f"{len(names)} processes: {each}{' each' if len(set(names)) == 1 else ''}"
@@ -216,7 +226,14 @@ class MpiGroup(Group):
         """Do nothing: a process waits for the messages of its exchanges only."""
 
     def transport(self) -> Transport:
-        return MpiTransport(self)
+        return MpiTransport(self) if self.peers is None else self.peers.transport(self)
+
+    @property
+    def transport_name(self) -> str:
+        """Name of the transport between the devices."""
+        if self.kind == "cuda":
+            return "NCCL" if self.peers is None else "peer memory"
+        return "MPI"
 
     def copies(self, device: Device, pairs: Sequence[tuple[Any, Any]]) -> list[Launch | HostCall]:
         """Return copies between arrays of one device."""
@@ -256,6 +273,13 @@ class MpiGroup(Group):
                 joined[name] = join(name, arrays)
         return joined
 
+    def host_of_each(self, arrays: Sequence[Any]) -> list[np.ndarray]:
+        pairs: list[tuple[Any, np.ndarray]] = []
+        for device, array in zip(self.devices, arrays, strict=True):
+            pairs.append((device, device.local_copy(array)))  # type: ignore[attr-defined]
+        wait([request for device, values in pairs for request in device.begin_broadcast(values)])
+        return [values for _, values in pairs]
+
     @property
     def _ranks(self) -> range:
         return range(len(self.devices))
@@ -294,6 +318,13 @@ def _copy_of(local: Device, of: type, comm: Any, owner: int) -> Any:
     device = object.__new__(of)
     device.__dict__.update(local.__dict__, comm=comm, owner=owner, _pinned=[], _received={})
     return device
+
+
+def peers_of(comm: Any, device: Device) -> Any:
+    """Return `eagre.backend.mpi.peers.Peers` if the GPUs can read the memory of each other, otherwise None."""
+    from eagre.backend.mpi import peers
+
+    return peers.peers_of(comm, device)
 
 
 def _to_host(launches: Iterable[Work]) -> list[Work]:

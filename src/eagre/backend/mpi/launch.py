@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
 """Environment variables with the number of processes that ``mpirun`` or ``srun`` has started."""
+RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
+"""Environment variables with the rank of this process, in the order of `SIZES`."""
 SLOW_LATENCY, SLOW_BANDWIDTH = 5e-5, 1e9  # s, bytes s-1: messages of a network without its fast transport
 SIZES_OF_TRIALS, TRIALS = (1, 1 << 20), 20  # numbers of a message, and messages per measurement
 
@@ -21,6 +23,12 @@ SIZES_OF_TRIALS, TRIALS = (1, 1 << 20), 20  # numbers of a message, and messages
 def started_processes() -> int:
     """Return the number of processes that ``mpirun`` or ``srun`` has started for this program; 1 without them."""
     return max([1, *(int(value) for name in SIZES if (value := os.environ.get(name, "")).isdigit())])
+
+
+def is_first_process() -> bool:
+    """Return whether this is the first of the processes that ``mpirun`` or ``srun`` has started, without MPI."""
+    ranks = [os.environ.get(rank, "") for size, rank in zip(SIZES, RANKS, strict=True) if os.environ.get(size, "")]
+    return not any(rank.isdigit() and int(rank) > 0 for rank in ranks)
 
 
 def communicator() -> Any:
@@ -61,7 +69,9 @@ def host_of_process() -> str:
 class MessageSpeed(NamedTuple):
     """Measured messages between the devices of two processes.
 
-    transport : "MPI" or "NCCL". latency : time of a message of 8 bytes, s. bandwidth : of a long message, bytes s-1.
+    transport : "MPI", "NCCL" or "peer memory".
+    latency : time of a message of 8 bytes, s.
+    bandwidth : of a long message, bytes s-1.
     """
 
     transport: str
@@ -104,8 +114,7 @@ def message_speed(comm: Any, device: Device, rank: int) -> MessageSpeed:
             elapsed = (time.perf_counter() - start) / TRIALS
         seconds.append(comm.bcast(elapsed, root=0))
     short, long = seconds
-    transport_name = "NCCL" if device.kind == "cuda" else "MPI"
-    return MessageSpeed(transport_name, short, 8.0 * SIZES_OF_TRIALS[1] / max(long - short, 1e-9))
+    return MessageSpeed(group.transport_name, short, 8.0 * SIZES_OF_TRIALS[1] / max(long - short, 1e-9))
 
 
 def local_rank(comm: Any) -> tuple[int, int]:

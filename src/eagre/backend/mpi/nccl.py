@@ -14,14 +14,14 @@ import numpy as np
 from eagre.backend.device import HostCall, Launch
 from eagre.backend.mpi.messages import message_size, region_views
 from eagre.backend.peer_copies import Pair, copy_launches
+from eagre.errors import DeviceError
 
 
 class Nccl:
     """NCCL communicator of a group; one per process and MPI communicator."""
 
     def __init__(self, comm: Any) -> None:
-        from cupy.cuda import nccl
-
+        nccl = _library(comm)
         os.environ.setdefault("NCCL_GRAPH_MIXING_SUPPORT", "0")  # one stream: exchanges run sequentially
         self._nccl = nccl
         name = nccl.get_unique_id() if comm.rank == 0 else None
@@ -36,6 +36,33 @@ class Nccl:
         for rank, message in received:
             self._comm.recv(message.data.ptr, message.nbytes, nccl.NCCL_UINT8, rank, stream)
         nccl.groupEnd()
+
+
+def _library(comm: Any) -> Any:
+    """Return the NCCL module of CuPy.
+
+    Raises
+    ------
+    DeviceError
+        In all processes, if NCCL is missing in one of them.
+    """
+    problem, nccl = "", None
+    try:
+        from cupy.cuda import nccl
+
+        if not hasattr(nccl, "NcclCommunicator"):  # CuPy's placeholder
+            problem = "CuPy found no NCCL library"
+    except ImportError as error:
+        problem = str(error)
+    problems = [one for one in comm.allgather(problem) if one]
+    if problems:
+        major = cupy.cuda.runtime.runtimeGetVersion() // 1000
+        raise DeviceError(
+            f"The GPUs of these processes exchange data by NCCL, which is missing: {problems[0]}.\n"
+            "allowed: one process with several GPUs of one host, or NCCL\n"
+            f"write:   pip install nvidia-nccl-cu{major}, with its folder nvidia/nccl/lib in LD_LIBRARY_PATH"
+        )
+    return nccl
 
 
 _communicators: dict[int, Nccl] = {}

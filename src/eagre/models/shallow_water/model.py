@@ -171,7 +171,7 @@ class ShallowWater(BaseModel):
     manning : float or (ny, nx) array, s m-1/3
         Manning's n, 0 (no friction) to 2.
     sources : sequence of Rain, Coriolis, WindStress, AtmosphericPressure, BodyForce
-        Source terms, at high one of each class.
+        Source terms, at most one of each class.
     scheme : {"rk2", "euler", "srk2", "ds1", "ds2"}
         Time integration. "rk2": second-order SSP Runge-Kutta. "euler": forward Euler. "srk2": "rk2" with one kernel per
         direction of a stage. "ds1": dimensional splitting Y X with forward Euler sweeps. "ds2": dimensional splitting
@@ -185,9 +185,9 @@ class ShallowWater(BaseModel):
         "auto": only while this is faster (see Notes); "off": compute all cells in every step. With "auto" and "on" the
         dry rows of the other tiles are skipped too. Requires ``wet_dry="hydrostatic"``.
     minmod_theta : float
-        Parameter of the minmod limiter, 1 (high diffusive) to 2 (low diffusive).
+        Parameter of the minmod limiter, 1 (most diffusive) to 2 (least diffusive).
     courant_number : float
-        Courant number, at high 0.5. The depth remains non-negative up to 0.25.
+        Courant number, at most 0.5. The depth remains non-negative up to 0.25.
     desingularisation_depth : float, m
         Depth below which the velocity is desingularised. Default: 1e-4 min(1 m, maximum initial depth) for
         "hydrostatic", min(0.01 m, 1 % of the maximum initial depth) for "kurganov-petrova".
@@ -242,7 +242,7 @@ class ShallowWater(BaseModel):
     ``active_tiles="auto"`` uses a list of active tiles if less than half of the cells are wet at the start. The model
     stops using the list when a state check finds more than three quarters of the tiles active, and decides again every
     32 state checks. Grids that a GPU advances in two launches, and runs on several devices, use no list. With "srk2"
-    and "ds2", steps on the list are steps of "rk2" with a Courant number of at high 0.25; the model decides every 512
+    and "ds2", steps on the list are steps of "rk2" with a Courant number of at most 0.25; the model decides every 512
     steps by the fraction of wet cells. "ds1" uses no list.
 
     References

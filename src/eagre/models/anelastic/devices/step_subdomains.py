@@ -249,7 +249,8 @@ class DistributedSteps:
     def courant(self) -> MaxLocation:
         """See `Steps.courant`."""
         if self.devices.kind == "cuda":
-            max_courant = max(float(local.device.host(local.advector.partial_maxima).max()) for local in self.stages)
+            each = self.devices.group.host_of_each([local.advector.partial_maxima for local in self.stages])
+            max_courant = max(float(values.max()) for values in each)
             if max_courant <= 1.0:
                 return max_courant, (0, 0)
             self.devices.run([self._measures()])

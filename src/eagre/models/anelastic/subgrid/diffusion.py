@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from eagre.advection.columns import levels_of
 from eagre.backend.device import Device, Work, check_precision
 from eagre.models.anelastic import step_kernels
 from eagre.models.anelastic.base.base_state import BaseState
@@ -15,7 +16,7 @@ from eagre.models.anelastic.pressure.operator import Vector
 from eagre.models.anelastic.setup import Setup
 from eagre.models.anelastic.stability import max_diffusion_number
 from eagre.models.anelastic.step_kernels import Axis, Slopes
-from eagre.models.anelastic.subgrid import stress
+from eagre.models.anelastic.subgrid import columns, stress
 from eagre.models.anelastic.subgrid.closure import square_length, stiffness_of
 from eagre.models.anelastic.subgrid.stress import Layers, Medium, Mixing
 
@@ -87,6 +88,8 @@ class Diffusion:
             return [self._flat(name, fields[name], out[name]) for name in served]
         medium, grid = self.space
         launches = self.eddies(fields)
+        if self._streams:
+            return launches + self._columns(fields, {name: out[name] for name in served})
         if setup.closure is not None:
             v, target = (Vector(*(source[name] for name in "uvw")) for source in (fields, out))
             launches.append(self._over(stress.stress, setup.shape, v, medium, grid, self.mixing_of("u"), target))
@@ -97,6 +100,36 @@ class Diffusion:
             arguments = (fields[name], medium, grid, self.mixing_of(name), out[name])
             launches.append(self._over(stress.diffuse, setup.shape, *arguments))
         return launches
+
+    @property
+    def _streams(self) -> bool:
+        """True if threads stream upwards through columns: with a closure over flat terrain on a GPU."""
+        setup = self._setup
+        return self._device.kind == "cuda" and setup.closure is not None and not setup.terrain
+
+    def _columns(self, fields: Mapping[str, Any], out: Mapping[str, Any]) -> list[Work]:
+        """Return launches of `columns` that compute D."""
+        space, none = self.space, self._array(np.zeros(self._setup.levels.z.shape))
+        v, target = (Vector(*(source[name].reshape(-1) for name in "uvw")) for source in (fields, out))
+        launches = [self._over_columns(columns.stress_column, (v, space, self._flat_mixing("u")), target)]
+        for name in out:
+            if name not in PARITY:
+                ambient = none if self._whole is None or name != "theta" else self._ambient
+                arguments = ((fields[name].reshape(-1), ambient), space, self._flat_mixing(name))
+                launches.append(self._over_columns(columns.diffuse_column, arguments, out[name].reshape(-1)))
+        return launches
+
+    def _flat_mixing(self, name: str) -> Mixing:
+        """Return `mixing_of` with a field of one dimension."""
+        mixing = self.mixing_of(name)
+        return mixing._replace(field=mixing.field.reshape(-1))
+
+    def _over_columns(self, cell: Any, arguments: tuple[Any, ...], out: Any) -> Work:
+        nz, ny, nx = self._setup.shape
+        levels = levels_of(self._device, (nz, ny, nx))
+        registers = self._device.parameters("programs.columns").registers[self._precision]
+        loop = self._device.loop(cell, self._precision, {**self._switches, "REGISTERS": registers})
+        return self._device.over(loop, (-(-nz // levels), ny, nx), (*arguments, levels, out))
 
     def rates(self) -> Array:
         """Return the maximum decay rate by mixing and forcing in each row, (nz, ny), 1/s; 0 without a closure."""
@@ -171,7 +204,11 @@ class Diffusion:
         )  # fmt: skip
         v = Vector(fields["u"], fields["v"], fields["w"])
         theta = fields.get("theta", fields["u"])
-        launches = [self._over(stress.eddy_viscosity, setup.shape, v, theta, medium, grid, layers, self.mixing)]
+        if self._streams:
+            flat = (Vector(*(one.reshape(-1) for one in v)), theta.reshape(-1)), self.space, layers
+            launches = [self._over_columns(columns.eddy_column, flat, self._flat_mixing("u").field)]
+        else:
+            launches = [self._over(stress.eddy_viscosity, setup.shape, v, theta, medium, grid, layers, self.mixing)]
         if self._drags:
             first = (setup.levels.z[1] - setup.levels.z[0]) * np.ones(setup.grid.shape)
             shear = self._array(1.0 / (np.log(first / setup.surface.roughness) * first))  # type: ignore[union-attr]
@@ -183,9 +220,13 @@ class Diffusion:
         """Return fields with theta minus the minimum ambient theta instead of theta', and the launch that sets it."""
         if self._whole is None:
             return dict(fields), []
-        ambient = self._array(self._base_state.theta - self._base_state.coldest)
-        launch = self._over(stress.with_ambient, self._setup.shape, fields["theta"], ambient, self._whole)
+        launch = self._over(stress.with_ambient, self._setup.shape, fields["theta"], self._ambient, self._whole)
         return {**fields, "theta": self._whole}, [launch]
+
+    @property
+    def _ambient(self) -> Any:
+        """Ambient theta minus its minimum, K."""
+        return self._array(self._base_state.theta - self._base_state.coldest)
 
     def _flat(self, name: str, field: Any, out: Any) -> Work:
         setup = self._setup

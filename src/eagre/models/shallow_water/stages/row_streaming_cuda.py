@@ -425,9 +425,9 @@ def stage_cuda(buffers, domain, terms, maps, active, p, clock, phase):
             rows = Rows(row, above, top_state, south, north, next_north, top_corners, flux, face, rise, shore)
             column_of_lane = Lane(i, walls, internal, store, faced)
             rows, rate = update_row(arrays, column_of_lane, j, min(np.uint32(j + 5), last), rows, stage, moments)
-            fastest, ahead = larger(fastest, rate), min(np.uint32(j + 6), last)
+            fastest, prefetch_row = larger(fastest, rate), min(np.uint32(j + 6), last)
             column_of_lane = Lane(i, walls, internal, store and more, faced and more)
-            rows, rate = update_row(arrays, column_of_lane, j + 1, ahead, rows, stage, moments)
+            rows, rate = update_row(arrays, column_of_lane, j + 1, prefetch_row, rows, stage, moments)
             fastest = larger(fastest, rate)
             row, above, top_state, south, north, next_north, top_corners, flux, face, rise, shore = rows
             j = np.uint32(j + 2)
