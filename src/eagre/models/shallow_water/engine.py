@@ -272,11 +272,15 @@ class Engine(BatchStepping):
     @property
     def seen(self) -> np.ndarray:
         """Present clock: from the last report, or read now after unchecked steps."""
+        self.read_unread()
+        return self._seen
+
+    def read_unread(self) -> None:
+        """Read the clock if steps were made since the last report."""
         if self._unread:
             self.device.run(self.state_check)
             self.device.synchronize()
             self.read_result()
-        return self._seen
 
     @property
     def shape(self) -> tuple[int, ...]:

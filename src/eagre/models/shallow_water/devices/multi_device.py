@@ -363,12 +363,18 @@ class MultiDeviceEngine(BatchStepping):
 
         evaluate : returns arrays with the rows of a slab.
         """
-        self.device.synchronize()
+        self._complete()
         return self.device.collect(lambda rank: evaluate(self.subdomains[rank]), join_rows)
+
+    def _complete(self) -> None:
+        """Wait for the launches and read all clocks, before each process evaluates its slab without the others."""
+        self.device.synchronize()
+        for subdomain in self.subdomains:
+            subdomain.read_unread()
 
     def checkpoint_state(self) -> dict[str, Any]:
         """Return the state of the slabs of this process; see `Engine.checkpoint_state`."""
-        self.device.synchronize()
+        self._complete()
 
         def state(rank: int) -> dict[str, np.ndarray]:
             engine = self.subdomains[rank]
@@ -441,7 +447,7 @@ class MultiDeviceEngine(BatchStepping):
 
     def extreme(self, of: Callable[[np.ndarray], np.ndarray]) -> tuple[float, int, int]:
         """Return the maximum of a field and its cell; see `Engine.extreme`."""
-        self.device.synchronize()
+        self._complete()
         each = self.device.each(lambda rank: self.subdomains[rank].extreme(of))
         rank = int(np.argmax([value for value, _, _ in each]))
         value, j, i = each[rank]
