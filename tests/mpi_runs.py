@@ -56,6 +56,12 @@ def hashes(model):
     return found | {name: repr(float(value)) for name, value in model.diagnostics().items()}
 
 
+def assert_same(found, expected):
+    """The first process has all of the state; the others have no field, or the same one."""
+    assert found[0] == expected
+    assert all(one and one.items() <= expected.items() for one in found[1:])
+
+
 def main():
     """Run the models whose names are arguments in all processes."""
     from mpi4py import MPI

@@ -16,6 +16,7 @@ from eagre.backend.group import Group
 from eagre.backend.memory import check_host_memory
 from eagre.errors import InputError, MemoryNeededError
 from eagre.grid import Grid, centre_bed
+from eagre.local_rows import LocalRows
 from eagre.names import unknown_field
 from eagre.plausible import check_plausible
 from eagre.restart_references import RestartReference, check_references, reference_values
@@ -29,6 +30,7 @@ def check_memory(
 ) -> None:
     """Raise `MemoryNeededError` if a model on `grid` does not fit the device, or its input data do not fit the host.
 
+    grid : of the rows of this process, for a model whose input is local.
     arrays : number of device arrays of the model; padding : additional rows and columns of these arrays.
     """
     needed = arrays * (grid.ny + padding[0]) * (grid.nx + padding[1]) * np.dtype(check_precision(precision)).itemsize
@@ -88,10 +90,11 @@ def _wrong_shape(name: str, shape: tuple[int, ...], grid: Grid, location: str) -
 
 
 def checked_field(
-    name: str, value: Any, grid: Grid, location: str, quantity: str = "", *, low: float = -math.inf
+    name: str, value: Any, grid: Grid | LocalRows, location: str, quantity: str = "", *, low: float = -math.inf
 ) -> np.ndarray:
     """Return `value` as a float64 array of the shape of `location`; a scalar is broadcast.
 
+    grid : with `LocalRows`, an array has these rows or all rows of the domain, and the result has these rows.
     quantity : key of `eagre.plausible.QUANTITIES`, for the plausible range; low : lower bound.
 
     Raises
@@ -99,16 +102,19 @@ def checked_field(
     InputError
         For a wrong shape, or values that are not finite, below `low` or implausible. The message names a cell.
     """
+    whole, value, first_row = (
+        (grid.grid, grid.held(value, location), grid.low) if isinstance(grid, LocalRows) else (grid, value, 0)
+    )
     shape = grid.shape_of(location)
     array = array_copy(name, value)
     if array.ndim == 0:
         array = np.full(shape, float(array))
     if array.shape != shape:
-        raise _wrong_shape(name, array.shape, grid, location)
+        raise _wrong_shape(name, array.shape, whole, location)
     bad = ~((array >= low) & np.isfinite(array))
     if bad.any():
         j, i = (int(k) for k in np.argwhere(bad)[0])
-        first, count = array[j, i], int(bad.sum())
+        first, count, j = array[j, i], int(bad.sum()), j + first_row
         bound = f" below {low:g}" if low > -math.inf else ""
         raise InputError(
             f"{name} with {count} bad values, the first {first} at (j, i) = ({j}, {i})",
@@ -211,8 +217,8 @@ def check_sample(
     return cells[:, 0], cells[:, 1]
 
 
-def initial_surface(surface: Any, depth: Any, bed: np.ndarray, grid: Grid) -> tuple[np.ndarray, np.ndarray]:
-    """Return the initial surface elevation and depth, m, (ny, nx), from one of the two."""
+def initial_surface(surface: Any, depth: Any, bed: np.ndarray, grid: Grid | LocalRows) -> tuple[np.ndarray, np.ndarray]:
+    """Return the initial surface elevation and depth, m, (ny, nx), from one of the two; grid : see `checked_field`."""
     if surface is not None and depth is not None:
         raise InputError(
             "surface_elevation and depth", allowed="one of the two", fix="ShallowWater(..., surface_elevation=0.0)",

@@ -21,6 +21,7 @@ from eagre.backend.mpi import launch
 from eagre.cli import main
 from eagre.errors import DeviceError
 from eagre.io.restart import read_restart
+from eagre.stepping.clock import T
 from mpi_processes import BESIDE, environment, mpi_eagre, mpiexec
 
 CASE = """
@@ -108,6 +109,62 @@ def test_a_restart_in_another_number_of_processes(folders):
         assert_same_files(folder, whole)
 
 
+FILES = (
+    CASE.replace('expression = "-1 + 0.02*x"', 'file = "bed.asc"')
+    .replace("manning = 0.03", 'manning = { zones = "zones.geojson", value = 0.05, outside = "0.03 + 0.001*bed" }')
+    .replace('"max_depth"', '"max_depth", "max_surface_elevation"')
+    + """
+[sources.rain]
+rate = "50 mm/h"
+pattern = "where(bed > -0.5, 1, 0)"
+[boundaries]
+west = [{ kind = "stage", level = 0.1, from = 3.0, to = 21.0 }]
+south = { kind = "outflow" }
+"""
+)
+ZONES = """{"type": "FeatureCollection", "features": [{"type": "Feature", "properties": {"name": "reed"}, "geometry":
+{"type": "Polygon", "coordinates": [[[5, 5], [30, 8], [20, 26], [5, 5]]]}}]}"""
+
+
+def test_fields_of_files_in_the_rows_of_each_process(folders):
+    ours, theirs = folders("ours", "theirs", text=FILES)
+    bed = -1.0 + 0.02 * np.arange(40) + 0.3 * np.sin(np.arange(30) / 4.0)[:, None]
+    for folder in (ours, theirs):
+        lines = "\n".join(" ".join(map(str, row)) for row in bed[::-1])
+        (folder / "bed.asc").write_text(f"ncols 40\nnrows 30\nxllcorner 0\nyllcorner 0\ncellsize 1\n{lines}\n")
+        (folder / "zones.geojson").write_text(ZONES)
+    done = mpi_eagre(3, ours, "run", "case.toml")
+    assert done.returncode == 0, done.stdout + done.stderr
+    eagre(theirs, "run", "case.toml")
+    assert_same_files(ours, theirs)
+
+
+HELD = """
+import numpy as np
+import eagre
+
+def build(device):
+    grid = eagre.Grid(40, 30, 1.0, 1.0)
+    model = eagre.ShallowWater(grid, np.full((31, 41), -1.0), depth=1.0, manning=0.03, device=device)
+    setup = model.setup
+    print("rows", setup.bed.shape[0], setup.manning.shape[0], [one.bed.strides[0] > 0 for one in slabs(model)])
+    return model
+
+def slabs(model):
+    return [slab.setup for slab in getattr(model._engine, "subdomains", ())]
+
+eagre.distributed(build, "cpu")
+"""
+
+
+def test_a_process_holds_its_rows(tmp_path):
+    """And two rows of each neighbour; set-ups of other slabs have no memory."""
+    (tmp_path / "script.py").write_text(HELD)
+    said = sorted(mpiexec(3, str(tmp_path / "script.py")).stdout.splitlines())
+    assert said == ["rows 13 12 [False, False, True]", "rows 13 12 [True, False, False]",
+                    "rows 15 14 [False, True, False]"]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("changes", "count", "code", "words"),
     [
@@ -116,6 +173,8 @@ def test_a_restart_in_another_number_of_processes(folders):
         (["--set", "grid.ny=9"], 3, 2, ["3 devices for 9 rows", "mpirun -n 2"]),
         (["--set", "numerics.scheme=srk2"], 2, 2, ["This scheme runs on one device only"]),
         (["--set", "bed.expression=0.0/(x-x)"], 2, 2, ["finite"]),
+        (["--set", "bed.expression=1/(y-25)"], 2, 2, ["finite", "y = 25", "bed"]),  # in the second process only
+        (["--set", "friction.manning=where(y<25, 0.03, 30)"], 3, 2, ["Strickler", "friction.manning"]),
     ],
 )
 def test_one_message_for_an_error(folders, changes, count, code, words):
@@ -127,12 +186,15 @@ def test_one_message_for_an_error(folders, changes, count, code, words):
 
 
 def test_a_blow_up_leaves_the_last_valid_state(folders):
-    (folder,) = folders("case")
+    folder, alone = folders("case", "alone")
     changes = ["--set", "numerics.time_step=1.9", "--set", "gauges.interval=4", "--set", "output.interval=4",
                "--set", "initial.surface_elevation=3*exp(-((x-15)**2)/20)"]  # fmt: skip
     done = mpi_eagre(2, folder, "run", "case.toml", *changes)
     assert done.returncode == 3 and done.stderr.count("error:") == 1, done.stdout + done.stderr
-    assert np.isfinite(read_restart(folder / "restart.nc")["q"]).all()
+    assert mpi_eagre(1, alone, "run", "case.toml", *changes).returncode == 3
+    ours, theirs = (read_restart(one / "restart.nc") for one in (folder, alone))
+    assert np.isfinite(ours["q"]).all() and np.array_equal(ours["q"], theirs["q"])
+    assert float(ours["clock"][T]) == float(theirs["clock"][T])
 
 
 COMMANDS = [one.name for one in main.app.registered_commands]

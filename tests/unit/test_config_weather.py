@@ -23,7 +23,8 @@ def case(tmp_path):
 
 
 def terms_of_case(case):
-    grid, _, bed = case._terrain()
+    rows, _, bed = case._terrain()
+    grid = rows.grid
     return {type(term).__name__: term for term in case._sources(grid, bed)}
 
 

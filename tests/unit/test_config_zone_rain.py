@@ -18,9 +18,9 @@ RAIN = "time (min),upper (mm/h),lower (mm/h)\n0,0,10\n1,60,10\n"
 def rain(tmp_path, rate, base=BASE, more=""):
     """The term of a case, with its grid."""
     case = ShallowWaterCase.loads(f"{base}[sources.rain]\nrate = {{ {rate} }}\n{more}", tmp_path)
-    grid, _, bed = case._terrain()
-    (term,) = case._options(grid, bed, case.friction, None, None)["sources"]
-    return grid, term
+    rows, _, bed = case._terrain()
+    (term,) = case._options(rows, bed, case.friction, None, None)["sources"]
+    return rows.grid, term
 
 
 def falls(grid, term, time):

@@ -22,8 +22,9 @@ def loaded(tmp_path, text, base=BASE):
 def options(tmp_path, text, base=BASE):
     """What the model is made of."""
     case = loaded(tmp_path, text, base)
-    grid, _, bed = case._terrain()
-    return grid, case._options(grid, bed, case.friction, None, None)
+    rows, _, bed = case._terrain()
+    grid = rows.grid
+    return grid, case._options(rows, bed, case.friction, None, None)
 
 
 def test_values_of_polygons_are_of_the_cells_whose_centres_they_hold(tmp_path):

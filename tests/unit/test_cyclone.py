@@ -170,7 +170,8 @@ def test_the_section_of_a_case_file(kind, step, tmp_path):
     (tmp_path / "track.csv").write_text(CSV)
     head = HEAD.replace('"shallow-water"', f'"{kind.kind}"')
     case = kind.loads(f'{head}drag = "wu"\n[numerics]\n{step}\n', tmp_path)
-    grid, _, bed = case._terrain()
+    rows, _, bed = case._terrain()
+    grid = rows.grid
     wind, pressure = case._sources(grid, bed)
     assert wind.law[:2] == (0.8e-3, 0.065e-3)
     found = case.sources.cyclone.read(grid, case.run.start_date)
@@ -193,7 +194,8 @@ def test_the_section_of_a_case_file(kind, step, tmp_path):
 def test_what_cannot_be_is_refused_with_its_key(tmp_path, head, csv, match):
     (tmp_path / "track.csv").write_text(csv)
     case = ShallowWaterCase.loads(head, tmp_path)
-    grid, _, bed = case._terrain()
+    rows, _, bed = case._terrain()
+    grid = rows.grid
     with pytest.raises(ConfigError, match=match) as raised:
         case._sources(grid, bed)
     assert "sources.cyclone" in str(raised.value)
@@ -209,7 +211,8 @@ def test_the_profile_of_2010_in_a_case_file(tmp_path):
     np.testing.assert_allclose(held.outer_wind, 34 * 0.514444, rtol=1e-4)
     np.testing.assert_allclose(held.outer_radius, [200e3, 150e3])
     case = ShallowWaterCase.loads(text + 'outer_wind = "30 kn"\n', tmp_path)
-    grid, _, bed = case._terrain()
+    rows, _, bed = case._terrain()
+    grid = rows.grid
     wind, _ = case._sources(grid, bed)
     other, _ = ShallowWaterCase.loads(HEAD, tmp_path)._sources(grid, bed)
     assert not np.allclose(wind.x.record(0), other.x.record(0), atol=1.0)

@@ -14,6 +14,7 @@ from eagre.grid import Grid
 from eagre.io.rasters.raster import parse_crs
 from eagre.io.vectors.named_locations import read_lines, read_points
 from eagre.io.vectors.vector import check_degrees, may_be_degrees, points_of
+from eagre.local_rows import LocalRows
 from eagre.models.shallow_water.config import ShallowWaterCase
 
 FLUME = Grid(10, 10, 1.0, 1.0)
@@ -178,11 +179,11 @@ cross_sections = { file = "cross_sections.csv", interval = 1.0, paths = "lines.g
 """
     case = ShallowWaterCase.loads(text, tmp_path)
     assert case.cross_sections.note == "weir every 1 s"
-    made = case._options(case.grid.grid(), np.zeros((61, 81)), case.friction, None, None)
+    made = case._options(LocalRows.whole(case.grid.grid()), np.zeros((61, 81)), case.friction, None, None)
     np.testing.assert_allclose(made["cross_sections"]["weir"], points, atol=1e-3, rtol=0)
     far = ShallowWaterCase.loads(text.replace("x0 = 500000.0", "x0 = 600000.0"), tmp_path)
     with pytest.raises(InputError, match=r"cross_sections.paths(.|\n)*of the cross-section weir"):
-        far._options(far.grid.grid(), np.zeros((61, 81)), far.friction, None, None)
+        far._options(LocalRows.whole(far.grid.grid()), np.zeros((61, 81)), far.friction, None, None)
 
 
 @pytest.mark.parametrize(

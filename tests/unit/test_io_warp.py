@@ -207,9 +207,9 @@ friction.manning = {manning}
 def built(tmp_path, depth="1.0", manning="0.03"):
     """Depth and Manning's n that a case gives its model."""
     case = ShallowWaterCase.loads(CASE.format(depth=depth, manning=manning), tmp_path)
-    grid, _, bed = case._terrain()
-    options = case._options(grid, bed, case.friction, None, None)
-    return grid, options["depth"], options["manning"]
+    rows, _, bed = case._terrain()
+    options = case._options(rows, bed, case.friction, None, None)
+    return rows.grid, options["depth"], options["manning"]
 
 
 def test_manning_of_classes_is_the_mean_over_a_cell(tmp_path):

@@ -7,7 +7,7 @@ another device wrote before the last barrier (`eagre.backend.exchange`), and no 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -41,6 +41,7 @@ class Group:
 
     graphs = False
     of_processes = False  # see `Device`
+    rank = 0  # number of this process
 
     def __init__(self, devices: Sequence[Device]) -> None:
         self.devices = tuple(devices)
@@ -100,6 +101,24 @@ class Group:
     def agreed(self, value: Any) -> Any:
         """Return a value that all processes of a run use, of the first process; see `Device.agreed`."""
         return value
+
+    def local_values(self, evaluate: Callable[[int], Any]) -> list[Any]:
+        """Return a value of each device by rank; None for devices of other processes, for which it is not computed."""
+        return [evaluate(rank) for rank in range(len(self.devices))]
+
+    def each(self, evaluate: Callable[[int], Any]) -> list[Any]:
+        """Return a small value of each device by rank in all processes; the process of the device computes it."""
+        return self.local_values(evaluate)
+
+    def collect(
+        self, evaluate: Callable[[int], Mapping[str, np.ndarray]], join: Callable[[str, list[np.ndarray]], np.ndarray]
+    ) -> dict[str, np.ndarray]:
+        """Return arrays joined from the arrays of all devices; only the first process has them, others return {}.
+
+        evaluate : returns arrays by name for a rank, in the process that has the device. join : joins arrays of a name.
+        """
+        by_rank = self.local_values(evaluate)
+        return {name: join(name, [one[name] for one in by_rank]) for name in by_rank[0]}
 
     def host_of_each(self, arrays: Sequence[Any]) -> list[np.ndarray]:
         """Return host copies of one array of each device."""

@@ -8,6 +8,7 @@ separate launches, so that the ghost kernel is not compiled for every tail.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ from eagre.boundaries.sides import FaceRange
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.kernels.elevation import base
+from eagre.local_rows import Sides
 from eagre.stepping.clock import DT, SPLIT, T, evaluate_series, open_gate, start_batch
 from eagre.stepping.substeps import evaluate_series_of_stage
 
@@ -229,27 +231,51 @@ def faces_of(row: np.ndarray) -> np.ndarray:
     return faces
 
 
+def check_periodic_bed(bed: Sides, relief: float, periodic_x: bool, periodic_y: bool) -> None:
+    """Raise `InputError` if the bed elevations of two periodic sides differ; relief : range of the bed, m."""
+    along_y, along_x = bed.along_y, bed.along_x
+    sides = (
+        ("west and east", periodic_x, along_y[:, 0], along_y[:, -1]),
+        ("south and north", periodic_y, along_x[0], along_x[-1]),
+    )
+    for names, joined, low, high in sides:
+        step = np.abs(high - low)
+        if joined and step.max() > 1e-6 * max(1.0, relief):
+            raise InputError(
+                f"a maximum difference of {step.max():.4g} m between the beds of the {names} sides",
+                allowed="the same bed elevation at the corners of both sides",
+                problem=f"The bed elevations of the periodic {names} sides differ.",
+            )
+
+
+def padded_bed_of_rows(
+    bed: np.ndarray, ny: int, periodic: tuple[bool, bool], segments: Sequence[FaceRange], first: int
+) -> np.ndarray:
+    """Return `padded_bed` of a slab of a domain of `ny` rows, from the corners of the slab and of neighbouring rows.
+
+    bed : rows first - 2 .. of the corners, of the domain or repeated across its periodic sides.
+    """
+    low = first - LAYERS if periodic[1] else max(first - LAYERS, 0)
+    high = low + bed.shape[0] - 1
+    clipped = []
+    for segment in segments:
+        if segment.side in ("west", "east"):
+            start, stop = max(segment.first, low), min(segment.last, high)
+            clipped += [replace(segment, first=start - low, last=stop - low)] if start <= stop else []
+        elif not segment.condition.periodic and (low == 0 if segment.side == "south" else high == ny):
+            clipped.append(segment)
+    start = first - low
+    padded = padded_bed(bed, periodic[0], False, clipped)
+    return padded[start : padded.shape[0] - (0 if high == ny and not periodic[1] else LAYERS)]
+
+
 def padded_bed(bed: np.ndarray, periodic_x: bool, periodic_y: bool, segments: Sequence[FaceRange] = ()) -> np.ndarray:
     """Return the bed at the corners with two ghost rows and columns: mirrored at walls, repeated at periodic sides.
 
     At open segments the bed is extrapolated with the slope of the last cell, as is the surface of a uniform flow.
 
     bed : (ny + 1, nx + 1), m. Returns (ny + 5, nx + 5), m.
-
-    Raises
-    ------
-    InputError
-        If the bed elevations of two periodic sides differ.
     """
-    sides = (("west and east", periodic_x, bed[:, 0], bed[:, -1]), ("south and north", periodic_y, bed[0], bed[-1]))
-    for names, joined, low, high in sides:
-        step = np.abs(high - low)
-        if joined and step.max() > 1e-6 * max(1.0, np.ptp(bed)):
-            raise InputError(
-                f"a maximum difference of {step.max():.4g} m between the beds of the {names} sides",
-                allowed="the same bed elevation at the corners of both sides",
-                problem=f"The bed elevations of the periodic {names} sides differ.",
-            )
 
     def index(n: int, periodic: bool) -> np.ndarray:
         k = np.arange(-LAYERS, n + 1 + LAYERS)

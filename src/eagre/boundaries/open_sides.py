@@ -13,7 +13,7 @@ from eagre.grid import Grid
 
 
 def with_initial_water(
-    segments: Sequence[FaceRange], grid: Grid, surface: np.ndarray, depth: np.ndarray, bed: np.ndarray, time: float
+    segments: Sequence[FaceRange], grid: Grid, water: Callable[[FaceRange], InitialWater]
 ) -> tuple[list[FaceRange], list[str]]:
     """Return segments whose conditions include defaults from the initial water (`Condition.settled`), and notes.
 
@@ -21,22 +21,23 @@ def with_initial_water(
     ----------
     segments : sequence of FaceRange
     grid : Grid
-    surface, depth : (ny, nx) array, m
-    bed : (ny + 1, nx + 1) array, m
-    time : float, s
-        Start of the run.
+    water : callable
+        Returns the initial water along a segment.
 
     Raises
     ------
     InputError
         If a condition is inconsistent with the initial water.
     """
-
-    def water(segment: FaceRange) -> InitialWater:
-        return segment.initial_water(surface, depth, bed, time)
-
     settled = [replace(one, condition=one.condition.settled(water(one))) for one in segments]
     return settled, OpenSides(settled, grid).initial_notes(water)
+
+
+def water_of(
+    surface: np.ndarray, depth: np.ndarray, bed: np.ndarray, time: float
+) -> Callable[[FaceRange], InitialWater]:
+    """Return a function that returns the initial water along a segment; see `FaceRange.initial_water`."""
+    return lambda segment: segment.initial_water(surface, depth, bed, time)
 
 
 class OpenSides:

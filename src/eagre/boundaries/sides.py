@@ -47,7 +47,8 @@ class FaceRange:
     def initial_water(self, surface: np.ndarray, depth: np.ndarray, bed: np.ndarray, time: float) -> InitialWater:
         """Return the initial water along the range.
 
-        surface, depth : (ny, nx), m. bed : corners, (ny + 1, nx + 1), m.
+        surface, depth : (ny, nx), m. bed : corners, (ny + 1, nx + 1), m. The first two and last two rows or columns of
+        the side are enough (`eagre.local_rows.Sides`).
         """
         row = {"west": 0, "south": 0, "east": -1, "north": -1}[self.side]
         if self.side in ("west", "east"):

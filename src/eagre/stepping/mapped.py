@@ -69,6 +69,8 @@ class RunMaps:
         The time bounds begin with the earliest statistic; the cell methods of later ones state their start.
         """
         state, time = self._state()
+        if not state:  # the first process of a run has the maps
+            return {}
         maps: dict[str, np.ndarray] = {}
         starts = [
             float(state[numbers][since])

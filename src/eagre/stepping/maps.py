@@ -217,14 +217,15 @@ class MapAccumulator:
         numbers = np.zeros(THRESHOLDS) if maps is None else maps.numbers(0.0, dry)
         self.arrays = MapArrays(device.zeros(planes, real), device.zeros(bits, np.uint8), device.array(numbers))
 
-    def begin(self, surface: np.ndarray, time: float) -> None:
-        """Start at a time, s, with the stored surface, (ny, nx); in dry cells it is the bed."""
+    def begin(self, surface: Callable[[], np.ndarray], time: float) -> None:
+        """Start at a time, s; surface : returns the stored surface, (ny, nx), which is the bed in dry cells."""
         if self.maps is None:
             return
         planes, indices = np.full(self.arrays.planes.shape, UNSET, self._real), self.maps.planes
-        for name, start in (("HIGHEST", UNSET_SURFACE), ("FIRST", surface)):
-            if name in indices:
-                planes[indices[name]] = start
+        if "HIGHEST" in indices:
+            planes[indices["HIGHEST"]] = UNSET_SURFACE
+        if "FIRST" in indices:
+            planes[indices["FIRST"]] = surface()
         planes[indices["DURATIONS"] :] = 0.0
         self._fill(planes, np.zeros(self.arrays.above.shape, np.uint8), self.maps.numbers(time, self._dry))
 
@@ -246,12 +247,15 @@ class MapAccumulator:
         same = np.array_equal(state["maps_numbers"][WET:], self.maps.numbers(0.0, self._dry)[WET:])
         return same and state["maps"].shape[0] == self.maps.count
 
-    def take_over(self, state: Mapping[str, np.ndarray], surface: np.ndarray, time: float) -> None:
+    def take_over(self, state: Mapping[str, np.ndarray], surface: Callable[[], np.ndarray], time: float) -> None:
         """Continue with the maps of a state, or `begin` if it has none of the same kind."""
         if self.goes_on(state):
             self._fill(state["maps"], state["maps_above"], state["maps_numbers"])
         else:
             self.begin(surface, time)
+
+
+NUMBERS = ("maps_numbers", "maps_weights")  # arrays of maps without rows of the grid
 
 
 def maps_of_rows(state: Mapping[str, np.ndarray], first: int, last: int) -> dict[str, np.ndarray]:
@@ -266,15 +270,12 @@ def maps_of_rows(state: Mapping[str, np.ndarray], first: int, last: int) -> dict
 
 def join_maps(states: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
     """Return the maps of the whole domain from the states of its row slabs."""
-    joined = dict(states[0])
-    for name in ("maps", "maps_averages"):
-        if name in joined:
-            joined[name] = np.concatenate([state[name] for state in states], axis=1)
-    if "maps_above" in joined:
-        above = [state["maps_above"] for state in states]
-        if above[0].shape == states[0]["maps"].shape[1:]:
-            joined["maps_above"] = np.concatenate(above)
-    return joined
+    return {name: join_rows(name, [state[name] for state in states]) for name in states[0]}
+
+
+def join_rows(name: str, slabs: Sequence[np.ndarray]) -> np.ndarray:
+    """Return a field of the whole domain from the fields of its row slabs; the numbers of maps are the same in all."""
+    return slabs[0] if name in NUMBERS or slabs[0].size == 1 else np.concatenate(slabs, axis=-2)
 
 
 def values_of(maps: Maps, state: Mapping[str, np.ndarray], time: float, water: Water) -> dict[str, np.ndarray]:

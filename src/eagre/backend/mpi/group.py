@@ -3,13 +3,14 @@
 All processes run the same host program on the devices of all ranks. In each process one device is real; the others are
 remote: their arrays are never touched and their launches do nothing. A copy to the host (`host`, `sample`, a `transfer`
 to pinned memory) is a collective operation: the owner of the device copies and broadcasts. All processes therefore hold
-the same values and take the same decisions. Results are bitwise equal to those of as many devices in one process. The
+the same values and take the same decisions. Fields for output are sent to the first process only (`MpiGroup.collect`).
+Results are bitwise equal to those of as many devices in one process. The
 wall clock and other values that processes may measure differently are taken from rank 0 (`MpiGroup.agreed`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -44,6 +45,8 @@ class Shared(Device):
 
     comm: Any
     owner: int
+    alone = False
+    """True while a process reads its own device without the others (set on the class)."""
     reading = True
     """True while all processes make the same call, so values can be read (set on the class)."""
     _pinned: list[np.ndarray]
@@ -62,15 +65,15 @@ class Shared(Device):
         EagreError
             If the other processes do not take part in reading it.
         """
+        if Shared.alone:
+            return []
         if not Shared.reading:
             raise EagreError(
                 "A device was read outside of the methods of the model, which all processes call together.\n"
                 "allowed: methods and attributes of the model\n"
                 'write:   model.field("...")'
             )
-        elements = values.reshape(-1).view(np.uint8)
-        starts = range(0, elements.size, MAX_MESSAGE)
-        return [self.comm.Ibcast(elements[start : start + MAX_MESSAGE], root=self.owner) for start in starts]
+        return [self.comm.Ibcast(chunk, root=self.owner) for chunk in _chunks(values)]
 
     def local_copy(self, array: Any) -> np.ndarray:
         """Return a host copy of an array, of which only the owner has the values."""
@@ -121,6 +124,8 @@ class Shared(Device):
 
     def synchronize(self) -> None:
         super().synchronize()
+        if Shared.alone:
+            return
         received, self._received = self._received, {}
         for values in received.values():
             values[...] = self.broadcast(np.ascontiguousarray(values))
@@ -243,6 +248,31 @@ class MpiGroup(Group):
     def agreed(self, value: Any) -> Any:
         return self.comm.bcast(value, root=0)
 
+    def local_values(self, evaluate: Callable[[int], Any]) -> list[Any]:
+        Shared.alone = True
+        try:
+            return [evaluate(rank) if rank == self.rank else None for rank in self._ranks]
+        finally:
+            Shared.alone = False
+
+    def each(self, evaluate: Callable[[int], Any]) -> list[Any]:
+        value = self.local_values(evaluate)[self.rank]
+        wait([self.comm.Ibarrier()])
+        return self.comm.allgather(value)
+
+    def collect(
+        self, evaluate: Callable[[int], Mapping[str, np.ndarray]], join: Callable[[str, list[np.ndarray]], np.ndarray]
+    ) -> dict[str, np.ndarray]:
+        values = self.local_values(evaluate)[self.rank]
+        wait([self.comm.Ibarrier()])
+        headers = self.comm.gather({name: (one.shape, one.dtype) for name, one in values.items()}, root=0)
+        joined = {}
+        for name, value in values.items():
+            arrays = _gather(self.comm, value, None if headers is None else [one[name] for one in headers])
+            if arrays is not None:
+                joined[name] = join(name, arrays)
+        return joined
+
     def host_of_each(self, arrays: Sequence[Any]) -> list[np.ndarray]:
         pairs: list[tuple[Any, np.ndarray]] = []
         for device, array in zip(self.devices, arrays, strict=True):
@@ -266,6 +296,22 @@ def connected(local: Device, comm: Any) -> MpiGroup:
     return MpiGroup(
         [_copy_of(local, local_type if rank == comm.rank else remote_type, comm, rank) for rank in range(comm.size)]
     )
+
+
+def _gather(comm: Any, value: np.ndarray, headers: Sequence[tuple[Any, Any]] | None) -> list[np.ndarray] | None:
+    """Return the arrays of all processes in the first process, None in others; headers : shape and type of each."""
+    if headers is None:
+        wait([comm.Isend(chunk, dest=0) for chunk in _chunks(np.ascontiguousarray(value))])
+        return None
+    arrays = [value, *(np.empty(shape, dtype) for shape, dtype in headers[1:])]
+    wait([comm.Irecv(chunk, source=n) for n, one in enumerate(arrays[1:], 1) for chunk in _chunks(one)])
+    return arrays
+
+
+def _chunks(values: np.ndarray) -> list[np.ndarray]:
+    """Return the bytes of a C-contiguous array in messages of limited size."""
+    elements = values.reshape(-1).view(np.uint8)
+    return [elements[start : start + MAX_MESSAGE] for start in range(0, elements.size, MAX_MESSAGE)]
 
 
 def _copy_of(local: Device, of: type, comm: Any, owner: int) -> Any:

@@ -17,6 +17,7 @@ from eagre.config.values.units import DIMENSIONS, decimal_point, is_quantity, pa
 from eagre.config.values.zones import Zones, ZoneValues
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.local_rows import LocalRows
 from eagre.plausible import check_plausible
 
 NAMES = ("x", "y", "bed")
@@ -103,12 +104,13 @@ class FieldValue:
     quantity: str = ""
     name: str = "value"
 
-    def at_centres(self, grid: Grid, bed: np.ndarray | float = 0.0) -> float | np.ndarray:
+    def at_centres(self, grid: Grid | LocalRows, bed: np.ndarray | float = 0.0) -> float | np.ndarray:
         """Return a number, or an array of shape (ny, nx).
 
         Parameters
         ----------
-        grid : Grid
+        grid : Grid or LocalRows
+            The grid, or the rows of a process; `bed` and the result then have these rows.
         bed : (ny, nx) array or float
             Bed elevation at cell centres, m, for expressions with ``bed``.
 
@@ -117,20 +119,21 @@ class FieldValue:
         InputError
             For values outside the plausible range of the quantity.
         """
-        values = self._at_centres(grid, bed)
+        values = self._at_centres(grid if isinstance(grid, LocalRows) else LocalRows.whole(grid), bed)
         if self.quantity:
             check_plausible(self.quantity, values, self.name)
         return values
 
-    def _at_centres(self, grid: Grid, bed: np.ndarray | float) -> float | np.ndarray:
+    def _at_centres(self, rows: LocalRows, bed: np.ndarray | float) -> float | np.ndarray:
+        grid = rows.grid
         if isinstance(self.source, Expression):
-            return self.source(x=grid.x[None, :], y=grid.y[:, None], bed=bed)
+            return self.source(x=grid.x[None, :], y=grid.y[rows.low : rows.high, None], bed=bed)
         if isinstance(self.source, RasterFile):
-            return self.source.at_centres(grid, self.quantity, self.name)
+            return rows.held(self.source.at_centres(grid, self.quantity, self.name))
         if isinstance(self.source, ClassRaster):
-            return self.source.at_centres(grid)
+            return rows.held(self.source.at_centres(grid))
         if isinstance(self.source, ZoneValues):
-            return self.source.at_centres(grid, bed)
+            return self.source.at_centres(rows, bed)
         return self.source
 
 

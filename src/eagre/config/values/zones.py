@@ -14,6 +14,7 @@ from eagre.config.values.types import VectorFile
 from eagre.config.values.units import is_quantity, parse_quantity
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.local_rows import LocalRows
 
 
 @dataclass(frozen=True)
@@ -133,8 +134,8 @@ class ZoneValues:
     def _value(self) -> FeatureValue:
         return FeatureValue(self.section.value, self.dimension, "value")
 
-    def at_centres(self, grid: Grid, bed: np.ndarray | float) -> np.ndarray:
-        """Return values at the cell centres of `grid`, (ny, nx).
+    def at_centres(self, rows: LocalRows, bed: np.ndarray | float) -> np.ndarray:
+        """Return values at the cell centres of the rows of a process, (rows, nx).
 
         Raises
         ------
@@ -143,18 +144,19 @@ class ZoneValues:
         """
         from eagre.io.vectors.vector import read_features, zone_numbers
 
-        path = self.section.zones
+        path, grid = self.section.zones, rows.grid
         features = read_features(path, grid, ("Polygon",), self.section.layer)
         values = np.array([self._value().of(one, "polygon", path) for one in features])
         numbers = zone_numbers(features, grid)
         out = numbers < 0
         if out.all():
             self._refuse_elsewhere(features, grid)
+        numbers = rows.held(numbers)
         if not out.any():
             return values[numbers]
         if self.outside is None:
             raise cells_in_none(out, grid, path, "polygon", fix=f"outside = {values[0]:g}")
-        return np.where(out, self.outside.at_centres(grid, bed), values[numbers])
+        return np.where(rows.held(out), self.outside.at_centres(rows, bed), values[numbers])
 
     def _refuse_elsewhere(self, features: Any, grid: Grid) -> None:
         from eagre.io.rasters.raster import WHERE

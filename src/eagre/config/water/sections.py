@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -38,6 +38,7 @@ from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.io.vectors.named_locations import NamedLocations, read_lines
+from eagre.local_rows import LocalRows
 from eagre.time_varying.series import Series
 
 if TYPE_CHECKING:
@@ -360,20 +361,27 @@ class WaterCase(Case):
         check_terrain(self.grid, self.bed)
         return self
 
-    def _terrain(self) -> tuple[Grid, np.ndarray, np.ndarray]:
-        """Return the grid, the bed elevation at corners and the bed elevation of cells."""
+    def _terrain(
+        self, rows_of: Callable[[Grid], LocalRows] = LocalRows.whole
+    ) -> tuple[LocalRows, np.ndarray, np.ndarray]:
+        """Return the rows of this process, and the bed elevation at their corners and of their cells."""
         from eagre.checks import check_input_memory
 
         if self.grid is not None and self.bed.file is None:
             with self.at("grid"):
                 self.grid.grid()
         with self.at("bed"):
-            grid, corners = make_terrain(self.grid, self.bed, check_input_memory)
-        return grid, corners, 0.25 * (corners[:-1, :-1] + corners[:-1, 1:] + corners[1:, :-1] + corners[1:, 1:])
+            check = lambda grid: check_input_memory(rows_of(grid).held_grid)  # noqa: E731
+            grid, corners = make_terrain(self.grid, self.bed, check, rows_of)
+        return (
+            rows_of(grid),
+            corners,
+            0.25 * (corners[:-1, :-1] + corners[:-1, 1:] + corners[1:, :-1] + corners[1:, 1:]),
+        )
 
     def _options(
         self,
-        grid: Grid,
+        rows: LocalRows,
         bed: np.ndarray,
         friction: Section | None,
         device: Any,
@@ -385,15 +393,15 @@ class WaterCase(Case):
         from eagre.boundaries import Boundaries
         from eagre.boundaries.cross_sections import CrossSections
 
-        options: dict[str, Any] = {}
+        grid, options = rows.grid, {}
         sections: dict[str, Section] = {"initial": self.initial} | ({"friction": friction} if friction else {})
         for section_name, section in sections.items():
             for name in type(section).model_fields:
                 if getattr(section, name) is not None:
-                    options[name] = self._values(section_name, section, name, grid, bed)
+                    options[name] = self._values(section_name, section, name, rows, bed)
         lay = partial(self._lines, grid)
         options["boundaries"] = Boundaries(**self.boundaries.make(self._signal, lay))
-        options["sources"] = self._sources(grid, bed)
+        options["sources"] = self._sources(grid, bed if rows.group is None or not self._maps else self._terrain()[2])
         options["boundaries"] = self._with_static_level(options["boundaries"], options["sources"], grid)
         with self.at("boundaries"):
             options["boundaries"].checked_segments(grid, gravity or GRAVITY)
@@ -419,8 +427,14 @@ class WaterCase(Case):
                 return with_static_level(boundaries, pressures[0], grid, *numbers)
         return boundaries
 
+    @property
+    def _maps(self) -> bool:
+        """True if a source term has a map, which every process evaluates for the whole domain."""
+        sections = [section for _, section in self.sources if section is not None]
+        return any(isinstance(one, FieldValue) for section in sections for _, one in section)
+
     def _values(
-        self, section_name: str, section: Section, name: str, grid: Grid, bed: np.ndarray
+        self, section_name: str, section: Section, name: str, grid: Grid | LocalRows, bed: np.ndarray
     ) -> float | np.ndarray:
         """Return the value of a field key; errors state the key."""
         with self.at(*section_name.split("."), name):

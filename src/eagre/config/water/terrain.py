@@ -29,6 +29,7 @@ from eagre.config.values.zones import FeatureValue
 from eagre.constants import LONGEST, SHORTEST
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.local_rows import LocalRows
 
 
 class LeveeSection(Section):
@@ -245,7 +246,10 @@ def check_terrain(grid: GridSection | None, bed: BedSection) -> None:
 
 
 def make_terrain(
-    grid: GridSection | None, bed: BedSection, check: Callable[[Grid], object] | None = None
+    grid: GridSection | None,
+    bed: BedSection,
+    check: Callable[[Grid], object] | None = None,
+    rows_of: Callable[[Grid], LocalRows] = LocalRows.whole,
 ) -> tuple[Grid, np.ndarray]:
     """Create the grid and the bed elevation at its corners.
 
@@ -256,25 +260,32 @@ def make_terrain(
     bed : BedSection
     check : callable, optional
         Called with the grid before arrays are allocated; raises an error if the memory is too small.
+    rows_of : callable, optional
+        Returns the rows of this process.
 
     Returns
     -------
     grid : Grid
-    bed_elevation : (ny + 1, nx + 1) array, m
-        Positive up, row 0 in the south.
+    bed_elevation : (rows + 1, nx + 1) array, m
+        Positive up, row 0 in the south, in the rows of this process. Files and levees are read for the whole domain.
 
     Raises
     ------
     InputError
         If neither a complete grid nor a bed file is given, or the file does not cover the grid.
     """
-    cells, corners = _bare(grid, bed, check)
+    cells, corners = _bare(grid, bed, check, LocalRows.whole if bed.levees else rows_of)
     for levee in bed.levees:
         corners = levee.raised(cells, corners)
-    return cells, corners
+    return cells, rows_of(cells).held(corners, "corner")
 
 
-def _bare(grid: GridSection | None, bed: BedSection, check: Callable[[Grid], object] | None) -> tuple[Grid, np.ndarray]:
+def _bare(
+    grid: GridSection | None,
+    bed: BedSection,
+    check: Callable[[Grid], object] | None,
+    rows_of: Callable[[Grid], LocalRows],
+) -> tuple[Grid, np.ndarray]:
     """Create grid and bed without levees."""
     if bed.file is not None:
         return _from_file(grid or GridSection(), bed, check)
@@ -282,9 +293,12 @@ def _bare(grid: GridSection | None, bed: BedSection, check: Callable[[Grid], obj
     cells = (grid or GridSection()).grid()
     if check is not None:
         check(cells)
+    rows = rows_of(cells)
     if bed.expression is None:
-        return cells, np.full(cells.shape_of("corner"), bed.value, dtype=np.float64)
-    return cells, Expression(bed.expression)(x=cells.x_corner[None, :], y=cells.y_corner[:, None])
+        return cells, np.full(rows.shape_of("corner"), bed.value, dtype=np.float64)
+    with rows.agreed_errors():
+        y = cells.y_corner[rows.low : rows.high + 1, None]
+        return cells, Expression(bed.expression)(x=cells.x_corner[None, :], y=y)
 
 
 def _from_file(

@@ -14,6 +14,7 @@ the same list, because its buffers have not changed roles.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,9 @@ import numpy as np
 from eagre.backend.compilation.cells import cell, cuda, entry, real, serial_entry
 from eagre.backend.device import Device, Launch
 from eagre.boundaries.sides import SIDES, FaceRange
+from eagre.boundaries.subdomain import clip_segments
 from eagre.grid import Grid
+from eagre.local_rows import LocalRows
 from eagre.stepping.clock import STEPS, open_gate
 from eagre.terms.collect import Contribution, Terms
 
@@ -294,9 +297,16 @@ def always_live(grid: Grid, terms: Terms, faced: Sequence[FaceRange]) -> np.ndar
     return mask
 
 
-def live_fraction(depth: np.ndarray, grid: Grid, terms: Terms, faced: Sequence[FaceRange]) -> float:
-    """Return the fraction of cells that are live at the start of a run: with water, or always live."""
-    return float(((depth > 0.0) | always_live(grid, terms, faced)).mean())
+def live_fraction(depth: np.ndarray, rows: LocalRows, terms: Terms, segments: Sequence[FaceRange]) -> float:
+    """Return the fraction of cells that are live at the start of a run: with water, or always live.
+
+    depth : initial depth in the rows of this process, m.
+    """
+    first, last, whole = rows.first, rows.last, rows.grid
+    grid = replace(whole, ny=last - first)
+    live = always_live(grid, terms.rows(first, last, grid), clip_segments(segments, whole.ny, first, last, first))
+    live |= rows.owned(depth) > 0.0
+    return sum(rows.each(int(live.sum()))) / whole.cells
 
 
 def _brings(term: Contribution, grid: Grid) -> np.ndarray:

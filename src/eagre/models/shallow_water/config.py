@@ -106,13 +106,18 @@ class ShallowWaterCase(WaterCase):
         -------
         ShallowWater
         """
-        from eagre.models.shallow_water.model import ShallowWater
+        from eagre.local_rows import LocalRows
+        from eagre.models.shallow_water.model import MIN_ROWS, ShallowWater
 
-        grid, corners, bed = self._terrain()
+        local = device if device is not None else self.run.device
+        rows, corners, bed = self._terrain(lambda grid: LocalRows.of(local, grid, MIN_ROWS))
+        grid = rows.grid
         numerics = self.numerics.model_dump(exclude_none=True)
         scheme = self._scheme(grid.cells, device, precision)
         numerics |= {"scheme": scheme} if self.numerics.scheme is not None else {}
-        options = self._options(grid, bed, self.friction, device, precision, scheme, self.numerics.gravity)
+        with rows.agreed_errors():
+            options = self._options(rows, bed, self.friction, device, precision, scheme, self.numerics.gravity)
+        del bed
         with self.naming("initial", "friction", "numerics", "run", "maps"), self._naming_sources():
             return ShallowWater(grid, corners, **options, **numerics)
 

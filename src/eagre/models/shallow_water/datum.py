@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eagre.grid import centre_bed
+from eagre.local_rows import LocalRows
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,9 @@ class Datum:
     over_base: bool = False
 
     @classmethod
-    def of(cls, precision: str, surface: np.ndarray) -> Datum:
-        """Return the datum of a run with this initial surface of water or dry bed, m."""
-        return cls() if precision == "double" else cls(float(surface.min()), True)
+    def of(cls, precision: str, lowest: float) -> Datum:
+        """Return the datum of a run; lowest : minimum of the initial surface of water or dry bed, m."""
+        return cls() if precision == "double" else cls(lowest, True)
 
     def base(self, bed: np.ndarray) -> np.ndarray:
         """Return the reference level of eta in cells, m above the datum; bed : bed of the cells above the datum, m."""
@@ -67,10 +68,12 @@ class Datum:
         return sums | {"potential_energy": sums["potential_energy"] + gravity * self.level * sums["volume"]}
 
 
-def over_datum(state: dict[str, np.ndarray], datum: Datum, corners: np.ndarray) -> dict[str, np.ndarray]:
+def over_datum(
+    state: dict[str, np.ndarray], datum: Datum, corners: np.ndarray, rows: LocalRows
+) -> dict[str, np.ndarray]:
     """Return a state of another datum, or of a version without a datum, relative to this datum; ghosts are recomputed.
 
-    corners : bed at the corners of the domain, m.
+    corners : bed at the corners of the rows of this process, m, in which the state is converted.
     """
     other = Datum(float(state["datum"]), True) if "datum" in state else Datum()
     if other == datum:
@@ -78,7 +81,7 @@ def over_datum(state: dict[str, np.ndarray], datum: Datum, corners: np.ndarray) 
     names = [name for name in state if name != "edges" and not name.startswith("maps")]
     converted = {name: state[name] for name in names} | {"q": state["q"].copy()}
     bed = centre_bed(corners - other.level)
-    surface = other.surface(state["q"][0, 2:-2, 2:-2].astype(np.float64), bed)
+    surface = other.surface(rows.held(state["q"][0, 2:-2, 2:-2]).astype(np.float64), bed)
     depth = surface - other.level - bed
-    converted["q"][0, 2:-2, 2:-2] = datum.eta(centre_bed(corners - datum.level), surface, depth)
+    rows.held(converted["q"][0, 2:-2, 2:-2])[...] = datum.eta(centre_bed(corners - datum.level), surface, depth)
     return converted

@@ -47,7 +47,7 @@ class Engine(BatchStepping):
             **ghosts,
             "SKIP_DRY": setup.active_tiles != "off",
             "DRY_ULP": 8.0 * float(np.finfo(self.real).eps),
-            "FRICTION": int(setup.manning.flat[0] > 0) if uniform else 2,
+            "FRICTION": int(setup.manning_range[0] > 0) if uniform else 2,
         }
         if setup.walls is not None:
             self.switches["WALLS"] = True
@@ -99,8 +99,8 @@ class Engine(BatchStepping):
         self.levels = device.array(np.array(levels, real))
         self.series = ck.SeriesTable._make(device.array(a) for a in ck.series_table(setup.series, len(setup.segments)))
         self.forcing = device.zeros((len(setup.series),), np.float64)
-        g_n2 = setup.gravity * setup.manning**2
-        self.manning = device.array((np.zeros((1, 1)) if uniform else g_n2).astype(real))
+        g_n2 = np.zeros((1, 1)) if uniform else setup.gravity * setup.manning**2
+        self.manning = device.array(g_n2.astype(real))
         self.walls = device.array(np.zeros((1, 1), np.uint8) if setup.walls is None else setup.padded_walls())
         self.parameters = setup.parameters(real)
         self.accumulated_maps = MapAccumulator(setup.maps, device, grid.shape, real, float(self.parameters.dry))
@@ -272,11 +272,15 @@ class Engine(BatchStepping):
     @property
     def seen(self) -> np.ndarray:
         """Present clock: from the last report, or read now after unchecked steps."""
+        self.read_unread()
+        return self._seen
+
+    def read_unread(self) -> None:
+        """Read the clock if steps were made since the last report."""
         if self._unread:
             self.device.run(self.state_check)
             self.device.synchronize()
             self.read_result()
-        return self._seen
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -315,7 +319,7 @@ class Engine(BatchStepping):
         self.begin_records()
         self.balance.begin(time)
         self.lines.begin(time)
-        self.accumulated_maps.begin(np.maximum(eta, self.setup.dry_eta), time)
+        self.accumulated_maps.begin(lambda: np.maximum(eta, self.setup.dry_eta), time)
         self.averages.begin(time)
         self._take_present()
         for fill in self.schedule.fill:
@@ -358,6 +362,14 @@ class Engine(BatchStepping):
         launches = [diagnostics.take(self, diagnostics.ALWAYS)] if self.setup.maps is not None else []
         self.device.run([*launches, *self.averages.present()])
 
+    def checkpoint_state(self) -> dict[str, Any]:
+        """Return the state of the devices of this process, for `restore_checkpoint`."""
+        return self.state()
+
+    def restore_checkpoint(self, state: dict[str, Any]) -> None:
+        """Restore a state of `checkpoint_state`."""
+        self.restore(state)
+
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Restore a state, with its ghosts unless the boundary conditions have changed.
 
@@ -379,7 +391,8 @@ class Engine(BatchStepping):
         self.lines.resume(state, clock[ck.T])
         self.device.fill(self._bad, np.zeros(1))
         self.device.fill(self.q[self.current], state["q"])
-        self.accumulated_maps.take_over(state, np.maximum(state["q"][0, 2:-2, 2:-2], self.setup.dry_eta), clock[ck.T])
+        surface = lambda: np.maximum(state["q"][0, 2:-2, 2:-2], self.setup.dry_eta)  # noqa: E731
+        self.accumulated_maps.take_over(state, surface, clock[ck.T])
         self.averages.take_over(state, clock[ck.T])
         self._take_present()
         if not np.array_equal(state.get("edges", np.zeros(0)), self.setup.sides_at(clock[ck.T])):
@@ -415,10 +428,15 @@ class Engine(BatchStepping):
         rows = np.flatnonzero(columns != diagnostics.NOWHERE)
         return (int(rows[0]), int(columns[rows[0]])) if rows.size else None
 
-    def fastest_cell(self) -> tuple[int, int]:
-        """Return (j, i) of the maximum speed."""
-        _, _, _, _, u, v = self.derived()
-        return tuple(int(k) for k in np.unravel_index(np.argmax(np.hypot(u, v)), u.shape))  # type: ignore[return-value]
+    def extreme(self, of: Callable[[np.ndarray], np.ndarray]) -> tuple[float, int, int]:
+        """Return the maximum of a field computed from `derived`, and its cell (j, i)."""
+        values = of(self.derived())
+        j, i = np.unravel_index(np.argmax(values), values.shape)
+        return float(values[j, i]), int(j), int(i)
+
+    def collected(self, evaluate: Callable[[Engine], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+        """Return arrays with the rows of the domain; evaluate : computes them from an engine of these rows."""
+        return evaluate(self)
 
     def cell_values(self, j: np.ndarray, i: np.ndarray) -> np.ndarray:
         """Return eta, h, hu, hv, u, v and the bed above the datum of interior cells (j, i), (7, n)."""

@@ -19,10 +19,8 @@ from eagre.boundaries.open_sides import OpenSides, with_initial_water
 from eagre.checks import (
     check_sample,
     check_state,
-    checked_field,
     checked_number,
     grid_state,
-    initial_surface,
     one_of,
 )
 from eagre.constants import GRAVITY
@@ -31,17 +29,18 @@ from eagre.errors import BlowUpError
 from eagre.fields import WATER_VARIABLES, Variable
 from eagre.grid import Grid, centre_bed
 from eagre.kernels.water_sums import water_balance, water_rows
+from eagre.local_rows import LocalRows
 from eagre.models.base import BaseModel
 from eagre.models.shallow_water.active_tiles import live_fraction
 from eagre.models.shallow_water.datum import Datum, over_datum
-from eagre.models.shallow_water.devices.multi_device import engine_for
+from eagre.models.shallow_water.devices.multi_device import MIN_ROWS, engine_for
+from eagre.models.shallow_water.input_fields import InputFields
 from eagre.models.shallow_water.sampling.averaging import QUANTITIES
 from eagre.models.shallow_water.setup import (
     Setup,
     check_device_memory,
     checked_active_tiles,
     checked_desingularisation_depth,
-    first_step,
     longest_step_with_water_to_come,
     requested_outputs,
     scheme_of,
@@ -54,7 +53,7 @@ from eagre.stepping.averages import TimeStatistics, statistics_plan_of
 from eagre.stepping.checkpoint import InMemoryCheckpoint, State
 from eagre.stepping.mapped import RunMaps
 from eagre.stepping.maps import Maps, Water
-from eagre.stepping.plausibility import PlausibilityBounds, cell_of_extreme, highest_surface, plausibility_bounds
+from eagre.stepping.plausibility import PlausibilityBounds, highest_surface, plausibility_bounds
 from eagre.stepping.recording import Recorder
 from eagre.terms.base import Term
 from eagre.terms.collect import terms_of
@@ -108,43 +107,51 @@ class Stepper:
         return Failure(excess.what, extreme_cell(self.engine, excess.name)) if excess is not None else None
 
     def _bounds_with(self, bounds: PlausibilityBounds, eta: np.ndarray) -> PlausibilityBounds:
-        """Return the plausibility bounds of a run with this eta, (ny, nx), m."""
+        """Return the plausibility bounds of a run with this eta in the rows of this process, m."""
         setup = self.engine.setup
-        return bounds.begun_with(self.engine.sums(), highest_surface(setup.surface_of(eta), centre_bed(setup.bed)))
+        highest = max(setup.rows.each(highest_surface(setup.surface_of(eta), centre_bed(setup.bed))))
+        return bounds.begun_with(self.engine.sums(), highest)
 
     def state(self) -> State:
         """Return the complete state for a bitwise-identical restart."""
-        return self.engine.state()
+        return self.engine.checkpoint_state()
 
     def restore(self, state: State) -> None:
         """Restore a state of `state`."""
         self.engine.setup.terms.use(float(state["clock"][ck.T]))
-        self.engine.restore(state)
+        self.engine.restore_checkpoint(state)
 
     def go_on_from(self, state: State) -> None:
         """Restore a state of another run and extend the plausibility bounds to that state."""
-        self.restore(state)
+        self.engine.setup.terms.use(float(state["clock"][ck.T]))
+        self.engine.restore(state)
         if self.bounds is not None:
-            self.bounds = self._bounds_with(self.bounds, state["q"][0, 2:-2, 2:-2])
+            self.bounds = self._bounds_with(self.bounds, self.engine.setup.rows.held(state["q"][0, 2:-2, 2:-2]))
 
     def blow_up(self, failure: Failure) -> BlowUpError:
         """Return the error with the time of the last good step and the bad cell, or else the fastest cell."""
-        cell = failure.cell or self.engine.fastest_cell()
+        cell = failure.cell or extreme_cell(self.engine, "max_speed")
         advice = {"advice": FIXED_ADVICE} if self.engine.setup.fixed else {}
         return BlowUpError(self.time, cell, failure.what, **advice)
 
 
 def case_bounds(setup: Any, start: float) -> PlausibilityBounds:
     """Return the plausibility bounds of a case, without the initial water."""
-    numbers = {"manning": float(setup.manning.max()), "thinnest": setup.kappa}
+    numbers = {"manning": setup.manning_range[1], "thinnest": setup.kappa}
     bed = centre_bed(setup.bed)
-    return plausibility_bounds(setup.grid, bed, setup.segments, setup.terms, setup.gravity, start, **numbers)
+    extremes = np.array(setup.rows.each((float(bed.min()), float(bed.max()))))
+    return plausibility_bounds(setup.grid, extremes, setup.segments, setup.terms, setup.gravity, start, **numbers)
 
 
 def extreme_cell(engine: Any, name: str) -> tuple[int, int]:
-    """Return (j, i) of an extreme among the sums, from host copies of the fields."""
-    fields = engine.derived()
-    return cell_of_extreme(name, fields[1], np.hypot(fields[4], fields[5]))
+    """Return (j, i) of an extreme among the sums: "max_speed", "max_depth" or "min_depth"."""
+    of = {"max_speed": speed_of, "max_depth": lambda fields: fields[1], "min_depth": lambda fields: -fields[1]}[name]
+    return engine.extreme(of)[1:]
+
+
+def speed_of(fields: np.ndarray) -> np.ndarray:
+    """Return the speed, (ny, nx), m s-1, from the fields of `Engine.derived`."""
+    return np.hypot(fields[4], fields[5])
 
 
 class ShallowWater(BaseModel):
@@ -280,49 +287,51 @@ class ShallowWater(BaseModel):
         self.device = device_for(device, self.kind, grid.cells, precision, scheme)
         self.boundaries, terms = checked_boundaries(boundaries), terms_of(sources, grid, start_time)
         requested = statistics_plan_of(time_statistics, self.variables, QUANTITIES.cells, maps)
-        check_device_memory(grid, self.device, precision, scheme, maps, requested, terms)
-        bed = checked_field("bed_elevation", bed_elevation, grid, "corner", "elevation")
-        surface, thickness = initial_surface(surface_elevation, depth, bed, grid)
+        rows = LocalRows.of(self.device, grid, MIN_ROWS)
+        with rows.agreed_errors():
+            check_device_memory(rows, self.device, precision, scheme, maps, requested, terms)
+        fields = InputFields.of(rows, bed_elevation, manning, (surface_elevation, depth), (velocity_x, velocity_y))
         gravity = checked_number("gravity", gravity, 1e-6, 1e3)
         courant_number = checked_number("courant_number", courant_number, 1e-6, 0.5)
         start_time = checked_number("start_time", start_time, -1e12, 1e12)
         segments = self.boundaries.checked_segments(grid, gravity)
-        segments, self._initial_notes = with_initial_water(segments, grid, surface, thickness, bed, start_time)
+        sides = rows.sides(fields.bed)
+        segments, self._initial_notes = with_initial_water(segments, grid, fields.water_along(sides, start_time))
         terms, walls = placed_inside(self.boundaries.internal, segments, terms)
-        coming = longest_step_with_water_to_come(terms, segments, grid, bed, gravity)
-        falling = partial(first_step, surface, thickness, grid, courant_number, gravity)
-        steps = steps_of(max_time_step, time_step, coming, falling)
+        coming = longest_step_with_water_to_come(terms, segments, grid, sides, gravity)
+        steps = steps_of(max_time_step, time_step, coming, partial(fields.first_step, courant_number, gravity))
         self.setup = Setup(
             grid=grid,
-            bed=bed,
-            datum=Datum.of(precision, surface),
+            rows=rows,
+            bed=fields.bed,
+            datum=Datum.of(precision, fields.lowest_surface),
             segments=segments,
-            manning=checked_field("manning", manning, grid, "centre", "manning"),
+            manning=fields.manning,
             terms=terms,
             **scheme_of(scheme, time_step_control, predicted_fraction),
             wet_dry=one_of("wet_dry", wet_dry, ("hydrostatic", "kurganov-petrova")),
             active_tiles=checked_active_tiles(active_tiles, wet_dry, kernels, scheme),
             minmod_theta=checked_number("minmod_theta", minmod_theta, 1.0, 2.0),
-            kappa=checked_desingularisation_depth(desingularisation_depth, thickness, wet_dry),
+            kappa=checked_desingularisation_depth(desingularisation_depth, fields.max_depth, wet_dry),
             gravity=gravity,
             courant_number=courant_number,
             **steps._asdict(),
-            live=live_fraction(thickness, grid, terms, segments) if wet_dry == "hydrostatic" else 1.0,
+            live=live_fraction(fields.depth, rows, terms, segments) if wet_dry == "hydrostatic" else 1.0,
             kernels=one_of("kernels", kernels, ("fast", "reference")),
             walls=walls,
             **requested_outputs(maps, requested, cross_sections, grid),
         )
-        u, v = (checked_field(f"velocity_{a}", u, grid, "centre") for a, u in (("x", velocity_x), ("y", velocity_y)))
-        stored = self.setup.datum.eta_of_level if depth is None else self.setup.datum.eta
-        self._begin((stored(self.setup.centre_bed, surface, thickness), thickness * u, thickness * v), start_time)
+        self._begin(fields.state(self.setup.datum, self.setup.centre_bed, of_level=depth is None), start_time)
 
     def _begin(self, state: tuple[np.ndarray, np.ndarray, np.ndarray], time: float) -> None:
-        """Build the engine and set the initial state."""
+        """Build the engine and set the initial state, in the rows of this process."""
+        self.setup.check_periodic_bed()
         self._engine = engine_for(self.setup, self.device, self.precision)
         self._engine.set_state(*state, time)
         self._stepper = Stepper(self._engine, state[0])
         self._first_time, self._first_volume = time, self._engine.sums()["volume"]
-        self._cache: tuple[int, np.ndarray] | None = None
+        self._map_bed: np.ndarray | None = None
+        self._cache: tuple[int, dict[Any, np.ndarray]] | None = None
         lines = self.setup.cross_sections
         self.cross_sections = None if lines is None else CrossSectionSeries(lines, self._through_lines)
 
@@ -382,15 +391,22 @@ class ShallowWater(BaseModel):
         return {variable.name: variable for variable in WATER_VARIABLES}
 
     def field(self, name: str) -> np.ndarray:
-        """Return a host copy of a field, (ny, nx).
+        """Return a host copy of a field, (ny, nx); an empty array in processes other than the first.
 
         In dry cells the depth and the velocity are 0, and the surface elevation is the bed elevation.
         """
         if name not in self.variables:
             raise unknown_field(name, self.variables)
         if self._cache is None or self._cache[0] != self.steps:
-            self._cache = (self.steps, self._engine.derived())
-        return self._fields_of(self._cache[1], self.setup.centre_bed, [name])[name]
+            self._cache = (self.steps, {})
+        derived = self._cache[1]
+
+        def fields_of_rows(engine: Any) -> dict[str, np.ndarray]:
+            if engine not in derived:
+                derived[engine] = engine.derived()
+            return self._fields_of(derived[engine], engine.setup.centre_bed, [name])
+
+        return self._engine.collected(fields_of_rows).get(name, np.empty(0))
 
     def _fields_of(self, values: np.ndarray, bed: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
         """Return output fields from eta, h, hu, hv, u and v and the bed.
@@ -439,15 +455,24 @@ class ShallowWater(BaseModel):
         setup = self.setup
         if setup.maps is None and setup.time_statistics is None:
             return None
-        water = Water(setup.surface_of, lambda eta: eta.astype(np.float64) - setup.dry_eta)
-        level, bed = {"surface_elevation": setup.datum.level}, setup.datum.level + setup.centre_bed
+        if self._map_bed is None:
+            beds = self._engine.collected(lambda engine: {"bed": engine.setup.centre_bed})
+            self._map_bed = beds.get("bed", np.zeros(0))  # in the first process
+        datum, centre = setup.datum, self._map_bed
+        dry_eta = centre - datum.base(centre)
+        water = Water(
+            lambda eta: datum.surface(eta.astype(np.float64), centre), lambda eta: eta.astype(np.float64) - dry_eta
+        )
+        level, bed = {"surface_elevation": datum.level}, datum.level + centre
         state = lambda: (self._engine.maps_state(), self.time)  # noqa: E731
         return RunMaps(self.grid, state, setup.time_statistics, level, maps=setup.maps, bed=bed, water=water)
 
     @property
     def bed_elevation(self) -> np.ndarray:
         """Bed elevation at the cell corners, (ny + 1, nx + 1), m."""
-        return self.setup.bed.copy()
+        return self._engine.collected(lambda engine: {"bed": engine.setup.exclusive_corners.copy()}).get(
+            "bed", np.empty(0)
+        )
 
     # -- restart ------------------------------------------------------------------------------------
 
@@ -469,7 +494,7 @@ class ShallowWater(BaseModel):
         """Restore a state that `state` of a model with the same set-up returned."""
         fields, numbers = {"q": self._engine.shape}, ("clock", "first_volume")
         check_state(state, fields, self.grid, numbers, self.setup.restart_references)
-        self._stepper.go_on_from(over_datum(state, self.setup.datum, self.setup.bed))
+        self._stepper.go_on_from(over_datum(state, self.setup.datum, self.setup.bed, self.setup.rows))
         self._first_volume = float(state["first_volume"])
         if self.cross_sections:
             self.cross_sections.restore(state)
@@ -539,8 +564,7 @@ class ShallowWater(BaseModel):
     def settings(self) -> dict[str, str | float | int]:
         """Return the resolved set-up, for the attributes of output files."""
         setup = self.setup
-        manning = setup.manning
-        same = bool((manning == manning.flat[0]).all())
+        low, high = setup.manning_range
         return {
             "scheme": setup.scheme,
             "wet_dry": setup.wet_dry,
@@ -550,7 +574,7 @@ class ShallowWater(BaseModel):
             "desingularisation_depth": setup.kappa,
             "time_step_control": setup.time_step_control,
             "gravity": setup.gravity,
-            "manning": float(manning.flat[0]) if same else f"map, {manning.min():g} to {manning.max():g}",
+            "manning": low if setup.uniform_manning else f"map, {low:g} to {high:g}",
             "kernels": self._engine.schedule.name,
             "device": str(self.device),
             "precision": self.precision,

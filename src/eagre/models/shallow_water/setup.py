@@ -13,11 +13,12 @@ import numpy as np
 
 from eagre.boundaries import SIDES, FaceRange
 from eagre.boundaries.cross_sections import CrossSections
-from eagre.boundaries.ghosts import padded_bed
+from eagre.boundaries.ghosts import check_periodic_bed, padded_bed
 from eagre.boundaries.internal import SOUTH_FACE, WEST_FACE
 from eagre.checks import DEVICE_WORDS, check_memory, checked_number, one_of
 from eagre.errors import InputError
 from eagre.grid import Grid, centre_bed
+from eagre.local_rows import LocalRows, Sides
 from eagre.models.shallow_water import kernels as cells
 from eagre.models.shallow_water.datum import Datum
 from eagre.restart_references import RestartReference, bed_references
@@ -40,9 +41,9 @@ def requested_step_limit(name: str, step: float | None) -> float:
 
 
 def longest_step_with_water_to_come(
-    terms: Terms, segments: Sequence[FaceRange], grid: Grid, bed: np.ndarray, gravity: float
+    terms: Terms, segments: Sequence[FaceRange], grid: Grid, bed: Sides, gravity: float
 ) -> float:
-    """Return the limit of the time step for rain and for water from boundary series, s."""
+    """Return the limit of the time step for rain and for water from boundary series, s; bed : corners, m."""
     arrivals = longest_step_with_arrivals(segments, grid, bed, gravity)
     return min(longest_step_with_rain(terms, grid, gravity), arrivals)
 
@@ -68,12 +69,12 @@ def steps_of(longest: float | None, fixed: float | None, coming: float, first: C
     return Steps(step, min(step, first()), False)
 
 
-def longest_step_with_arrivals(segments: Sequence[FaceRange], grid: Grid, bed: np.ndarray, gravity: float) -> float:
+def longest_step_with_arrivals(segments: Sequence[FaceRange], grid: Grid, bed: Sides, gravity: float) -> float:
     """Return the limit for water that boundary series bring to dry cells, s.
 
     The limit is dx / (4 sqrt(g h)) with the maximum depth h of that water.
     """
-    deepest = max(segment.deepest_arrival(bed, gravity) for segment in segments)
+    deepest = max(segment.deepest_arrival(bed.of(segment.side), gravity) for segment in segments)
     return 0.25 * min(grid.dx, grid.dy) / math.sqrt(gravity * deepest) if deepest > 0.0 else UNBOUNDED
 
 
@@ -88,26 +89,10 @@ def longest_step_with_rain(terms: Terms, grid: Grid, gravity: float) -> float:
     return (0.25 * min(grid.dx, grid.dy)) ** (2.0 / 3.0) / (gravity * terms.wettest) ** (1.0 / 3.0)
 
 
-def first_step(surface: np.ndarray, depth: np.ndarray, grid: Grid, courant_number: float, gravity: float) -> float:
-    """Return the limit of the first step, s, for water at rest, which has no speed yet.
-
-    A surface drop d between adjacent cells accelerates the water to the speed g d dt / dx after dt; the limit is
-    courant_number dx / dt.
-    """
-    max_drop = 0.0
-    for axis, size in ((0, grid.dy), (1, grid.dx)):
-        drop, wet = np.diff(surface, axis=axis), depth > 0.0
-        low, high = (np.moveaxis(wet, axis, 0)[side] for side in (slice(None, -1), slice(1, None)))
-        falls = np.where(np.moveaxis(drop, axis, 0) > 0.0, high, low)
-        max_drop = max(max_drop, float((np.abs(np.moveaxis(drop, axis, 0)) * falls).max(initial=0.0)) / size**2)
-    return math.sqrt(courant_number / (gravity * max_drop)) if max_drop > 0.0 else UNBOUNDED
-
-
-def checked_desingularisation_depth(value: float | None, thickness: np.ndarray, wet_dry: str) -> float:
-    """Return the desingularisation depth, m; the default is a fraction of the maximum initial depth."""
+def checked_desingularisation_depth(value: float | None, scale: float, wet_dry: str) -> float:
+    """Return the desingularisation depth, m; the default is a fraction of the maximum initial depth, `scale`, m."""
     if value is not None:
         return checked_number("desingularisation_depth", value, MIN_KAPPA, 1e3)
-    scale = float(thickness.max())
     if wet_dry == "hydrostatic":
         return max(MIN_KAPPA, 1e-4 * min(1.0, scale)) if scale > 0 else 1e-4
     return max(MIN_KAPPA, min(0.01, 0.01 * scale)) if scale > 0 else 1e-3
@@ -165,7 +150,7 @@ def checked_active_tiles(value: str | bool, wet_dry: str, kernels: str, scheme: 
 
 
 def check_device_memory(
-    grid: Grid,
+    rows: LocalRows,
     device: Any,
     precision: str,
     scheme: str,
@@ -176,7 +161,7 @@ def check_device_memory(
     """Raise `MemoryNeededError` if the arrays do not fit the devices, or their input does not fit the host."""
     forced = terms.record_maps(device.kind) + sum(terms.maps(role) for role in ROLES)
     arrays = planes_of(maps) + statistics_array_count(time_statistics, precision) + 3 * (scheme in ("srk2", "ds2"))
-    check_memory(grid, device, precision, DEVICE_WORDS + forced + arrays)
+    check_memory(rows.held_grid, device, precision, DEVICE_WORDS + forced + arrays)
 
 
 def requested_outputs(
@@ -210,13 +195,14 @@ TREATMENTS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """Complete set-up of a run, checked by the model; arrays are float64 on the host."""
+    """Complete set-up of a run, checked by the model; arrays are float64 on the host, with the rows of this process."""
 
     grid: Grid
-    bed: np.ndarray  # bed elevation at the corners, (ny + 1, nx + 1), m
+    rows: LocalRows
+    bed: np.ndarray  # bed elevation at the corners, (rows + 1, nx + 1), m
     datum: Datum
     segments: Sequence[FaceRange]
-    manning: np.ndarray  # (ny, nx), s m-1/3
+    manning: np.ndarray  # (rows, nx), s m-1/3
     terms: Terms
     scheme: str
     wet_dry: str
@@ -259,12 +245,39 @@ class Setup:
     @property
     def restart_references(self) -> dict[str, RestartReference]:
         """Reference data that the values of a state depend on."""
-        return bed_references(self.bed)
+        return bed_references(*self._bed_means)
+
+    @cached_property
+    def bed_sides(self) -> Sides:
+        """Bed at the corners along the sides of the domain, m."""
+        return self.rows.sides(self.bed)
+
+    def check_periodic_bed(self) -> None:
+        """Raise `InputError` if the bed elevations of two periodic sides differ."""
+        if any(self.periodic):
+            each = self.rows.each((float(self.bed.min()), float(self.bed.max())))
+            relief = max(high for _, high in each) - min(low for low, _ in each)
+            check_periodic_bed(self.bed_sides, relief, *self.periodic)
+
+    @property
+    def exclusive_corners(self) -> np.ndarray:
+        """Bed at the corners that this subdomain has before the next one, m."""
+        return self.bed if self.first_row + self.grid.ny == self.rows.grid.ny else self.bed[:-1]
+
+    @cached_property
+    def _bed_means(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.rows.means(self.bed)
+
+    @cached_property
+    def manning_range(self) -> tuple[float, float]:
+        """Minimum and maximum of Manning's n in the domain, s m-1/3."""
+        each = self.rows.each((float(self.manning.min()), float(self.manning.max())))
+        return min(low for low, _ in each), max(high for _, high in each)
 
     @property
     def uniform_manning(self) -> bool:
         """True if Manning's n is uniform."""
-        return bool((self.manning == self.manning.flat[0]).all())
+        return self.manning_range[0] == self.manning_range[1]
 
     @property
     def faced(self) -> Sequence[FaceRange]:
@@ -277,7 +290,7 @@ class Setup:
 
     @cached_property
     def centre_bed(self) -> np.ndarray:
-        """Bed of the cells above the datum, (ny, nx), m, bitwise identical to the bed on the device."""
+        """Bed of the cells above the datum, (rows, nx), m, bitwise identical to the bed on the device."""
         corners = self.bed - self.datum.level
         return centre_bed(corners.astype(np.float32) if self.datum.over_base else corners).astype(np.float64)
 
@@ -349,7 +362,7 @@ class Setup:
 
     def parameters(self, real: Any) -> cells.Parameters:
         """Return the parameters of the kernels in the precision of the run."""
-        uniform = float(self.gravity * self.manning.flat[0] ** 2) if self.uniform_manning else 0.0
+        uniform = float(self.gravity * self.manning_range[0] ** 2) if self.uniform_manning else 0.0
         numbers = (
             0.5 * self.minmod_theta, 0.5 / self.minmod_theta, self.kappa, self.kappa**4, 1e-3 * self.kappa,
             self.gravity, 1.0 / self.grid.dx, 1.0 / self.grid.dy, uniform, self.first_row,

@@ -89,8 +89,9 @@ class ShallowWaterADICase(WaterCase):
         """
         from eagre.models.shallow_water_adi.model import ShallowWaterADI
 
-        grid, corners, bed = self._terrain()
-        options = self._options(grid, bed, self.friction, device, precision, gravity=self.numerics.gravity)
+        rows, corners, bed = self._terrain()
+        grid = rows.grid
+        options = self._options(rows, bed, self.friction, device, precision, gravity=self.numerics.gravity)
         if precision is None and "precision" not in self.run.model_fields_set:
             options["precision"] = None  # chosen by the model
         if self.land_mask is not None:

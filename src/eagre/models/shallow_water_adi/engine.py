@@ -258,7 +258,8 @@ class Engine:
 
     def resume_maps(self, state: dict[str, np.ndarray], time: float) -> None:
         """Restore the maps of a state, or reset them at a time, s, if the state has none."""
-        self.map_accumulator.take_over(state, np.maximum(state["z"], np.minimum(self.setup.bed, cells.LAND)), time)
+        surface = lambda: np.maximum(state["z"], np.minimum(self.setup.bed, cells.LAND))  # noqa: E731
+        self.map_accumulator.take_over(state, surface, time)
         self.averages.take_over(state, time)
 
     def launches(self, parity: int, row: int) -> list[Launch]:

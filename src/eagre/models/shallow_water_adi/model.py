@@ -15,7 +15,7 @@ from eagre.backend.tuned import device_for
 from eagre.boundaries import Boundaries, checked_boundaries
 from eagre.boundaries.cross_sections import CrossSections, CrossSectionSeries
 from eagre.boundaries.internal import placed_inside, wall_settings
-from eagre.boundaries.open_sides import with_initial_water
+from eagre.boundaries.open_sides import water_of, with_initial_water
 from eagre.checks import (
     check_memory,
     check_state,
@@ -188,7 +188,7 @@ class ShallowWaterADI(Fields, BaseModel):
         check_memory(grid, self.device, precision, DEVICE_WORDS + arrays, MAX_MARGIN)
         time, level = checked_number("start_time", start_time, -1e12, 1e12), level_of(precision, surface, dry_land)
         water, segments = np.where(dry_land, 0.0, thickness), self.boundaries.checked_segments(grid, gravity)
-        segments, self._initial_notes = with_initial_water(segments, grid, surface, water, corners, time)
+        segments, self._initial_notes = with_initial_water(segments, grid, water_of(surface, water, corners, time))
         terms, walls = placed_inside(self.boundaries.internal, segments, terms, dry_land)
         friction, law = _friction(manning, chezy, gravity, grid)
         self.setup = Setup(

@@ -76,7 +76,8 @@ class Setup:
         land_rows = RestartReference(
             "land fraction of rows", land.mean(axis=1), "", "the land mask of the run that wrote the state"
         )
-        return {"land_rows": land_rows, **bed_references(np.where(land, 0.0, self.bed + self.level))}
+        bed = np.where(land, 0.0, self.bed + self.level)
+        return {"land_rows": land_rows, **bed_references(bed.mean(axis=1), bed.mean(axis=0))}
 
     @property
     def series(self) -> list[Series]:

@@ -14,7 +14,7 @@ alternately to two arrays (the second stage of RK2 never writes to the array of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ from eagre.backend.device import Device, check_precision
 from eagre.backend.exchange import Message
 from eagre.backend.group import BARRIER, Group, Stage, in_sequence
 from eagre.boundaries import FaceRange
-from eagre.boundaries.ghosts import LAYERS, segment_table
+from eagre.boundaries.ghosts import LAYERS, padded_bed_of_rows, segment_table
 from eagre.boundaries.subdomain import clip_segments, global_face_numbers, join_sums, slab_sums
 from eagre.decomposition import bands, check_memory_of_each, check_thickness, equal_parts
 from eagre.errors import InputError
@@ -37,7 +37,7 @@ from eagre.models.shallow_water.setup import Setup
 from eagre.models.shallow_water.stages import row_streaming_tiles
 from eagre.models.shallow_water.step_batches import BatchStepping
 from eagre.stepping import clock as ck
-from eagre.stepping.maps import join_maps, maps_of_rows
+from eagre.stepping.maps import join_rows, maps_of_rows
 from eagre.stepping.recording import Extra, SampleBuffer
 
 
@@ -47,16 +47,16 @@ class SubdomainSetup(Setup):
 
     faced: Sequence[FaceRange] = ()
     corners: np.ndarray | None = None  # bed above the datum with a margin of two, from neighbours at interfaces
-    uniform_manning: bool = True  # whether Manning's n is uniform on the whole domain
+    manning_range: tuple[float, float] = (0.0, 0.0)  # of the whole domain
 
     def padded_bed(self) -> np.ndarray:
         assert self.corners is not None
         return self.corners
 
 
-def subdomain_setup(setup: Setup, first: int, last: int, corners: np.ndarray) -> SubdomainSetup:
-    """Return the set-up of rows first .. last - 1; corners : bed of the whole domain above the datum, padded by two."""
-    whole = setup.grid
+def subdomain_setup(setup: Setup, first: int, last: int) -> SubdomainSetup:
+    """Return the set-up of rows first .. last - 1; its fields are zeros without memory in other processes."""
+    whole, take = setup.grid, setup.rows.take
     grid = replace(whole, ny=last - first, y0=whole.y0 + first * whole.dy)
     across = [s for s in setup.segments if s.side in ("south", "north") and not s.condition.periodic]
     along = [s for s in setup.segments if s.side in ("west", "east")]
@@ -64,9 +64,9 @@ def subdomain_setup(setup: Setup, first: int, last: int, corners: np.ndarray) ->
     across = clip_segments(across, whole.ny, first, last, first)
     options = {one.name: getattr(setup, one.name) for one in fields(Setup)} | {
         "grid": grid,
-        "bed": setup.bed[first : last + 1],
+        "bed": take(setup.bed, first, last + 1),
         "segments": clip_segments(along, whole.ny, low, high, first) + across,
-        "manning": setup.manning[first:last],
+        "manning": take(setup.manning, first, last),
         "terms": setup.terms.rows(first, last, grid),
         "first_row": first,
         "cross_sections": None if setup.cross_sections is None else setup.cross_sections.subset(first, last, first),
@@ -74,9 +74,24 @@ def subdomain_setup(setup: Setup, first: int, last: int, corners: np.ndarray) ->
     return SubdomainSetup(
         **options,
         faced=clip_segments(along, whole.ny, first, last, first) + across,
-        corners=corners[first : last + 2 * LAYERS + 1],
-        uniform_manning=setup.uniform_manning,
+        corners=_corners(setup, first, last),
+        manning_range=setup.manning_range,
     )
+
+
+def _corners(setup: Setup, first: int, last: int) -> np.ndarray:
+    """Return `Setup.padded_bed` of the rows first .. last - 1."""
+    ny, rows = setup.grid.ny, setup.rows
+    if not (rows.first <= first and last <= rows.last):
+        return np.broadcast_to(0.0, (last - first + 2 * LAYERS + 1, setup.grid.nx + 2 * LAYERS + 1))
+    low, high = first - LAYERS, last + LAYERS
+    if setup.periodic[1]:  # corner ny is corner 0
+        ends = setup.bed_sides.along_x
+        inside = rows.take(setup.bed, max(low, 0), min(high + 1, ny))
+        corners = np.concatenate([ends[[k - 1 for k in range(low, 0)]], inside, ends[: max(high + 1 - ny, 0)]])
+    else:
+        corners = rows.take(setup.bed, max(low, 0), min(high, ny) + 1)
+    return padded_bed_of_rows(corners - setup.datum.level, ny, setup.periodic, setup.segments, first)
 
 
 class Rates:
@@ -177,7 +192,10 @@ class Subdomain(Engine):
         budget : balance of the whole domain, or None to reset it.
         """
         local = {**state, "q": state["q"][:, self.first : self.last + 2 * LAYERS]}
-        local |= maps_of_rows(state, self.first, self.last)
+        return self.with_budget(local | maps_of_rows(state, self.first, self.last), budget)
+
+    def with_budget(self, local: dict[str, np.ndarray], budget: np.ndarray | None) -> dict[str, np.ndarray]:
+        """Return a state of this slab with its part of the balance; see `local_state`."""
         if budget is None:
             return {**local, "open_sides": np.full((1, 3), -1)}
         return {**local, **self.balance.state(), "book": slab_sums(budget, self.global_faces, len(self.balance.budget))}
@@ -207,10 +225,10 @@ class MultiDeviceEngine(BatchStepping):
         on_cpu = group.kind == "cpu"
         counts = [len(row_streaming_tiles.tiles_of(rows, grid.nx, max_rows)[0]) if on_cpu else 1 for rows in heights]
         self.rates = [Rates(counts, rank) for rank in range(count)]
-        corners, self.subdomains = setup.padded_bed(), []
+        self.subdomains = []
         for rank, device in enumerate(group.devices):
             first, last = self.decomposition.owned(rank)[0]
-            local_setup = subdomain_setup(setup, first, last, corners)
+            local_setup = subdomain_setup(setup, first, last)
             self.subdomains.append(Subdomain(local_setup, device, precision, first, self.rates[rank]))
             self.subdomains[-1].global_faces = global_face_numbers(setup.faced, grid, first, last)
         self._balance = Balance(setup.faced, segment_table(setup.faced, grid)[0], grid, setup.terms, group.devices[0])
@@ -317,34 +335,72 @@ class MultiDeviceEngine(BatchStepping):
 
     def set_state(self, eta: np.ndarray, hu: np.ndarray, hv: np.ndarray, time: float) -> None:
         """Set the interior state and the time; see `Engine.set_state`."""
+        take = self.setup.rows.take
         for subdomain in self.subdomains:
-            rows = slice(subdomain.first, subdomain.last)
-            subdomain.set_state(eta[rows], hu[rows], hv[rows], time)
+            subdomain.set_state(*(take(one, subdomain.first, subdomain.last) for one in (eta, hu, hv)), time)
         self._balance.resume_settled({}, self.setup.terms)
         for fill in self._fill:
             self.device.run(fill)
         self.device.synchronize()
 
     def state(self) -> dict[str, np.ndarray]:
-        """Return the state of the whole domain, which any number of devices can restore."""
-        self.device.synchronize()
-        each = [subdomain.device.host(subdomain.q[subdomain.current]) for subdomain in self.subdomains]
-        inner = [q[:, LAYERS:-LAYERS] for q in each]
-        q = np.concatenate([each[0][:, :LAYERS], *inner, each[-1][:, -LAYERS:]], axis=1)
-        return {"q": q, **self.small_state(), **self.maps_state()}
+        """Return the state of the whole domain, which any number of devices can restore; fields see `collected`."""
+        fields = self.collected(lambda engine: {"q": self._own_rows(engine), **engine.maps_state()})
+        return fields | self.small_state()
+
+    def _own_rows(self, subdomain: Subdomain) -> np.ndarray:
+        """Return the state in the rows of a slab, with the ghosts of the domain."""
+        q = subdomain.device.host(subdomain.q[subdomain.current])
+        low = 0 if subdomain.first == 0 else LAYERS
+        return q[:, low : q.shape[1] - (0 if subdomain.last == self.setup.grid.ny else LAYERS)]
 
     def maps_state(self) -> dict[str, np.ndarray]:
-        """Return the maps of the whole domain; see `Engine.maps_state`."""
-        return join_maps([subdomain.maps_state() for subdomain in self.subdomains])
+        """Return the maps of the whole domain; see `Engine.maps_state` and `collected`."""
+        return self.collected(lambda engine: engine.maps_state())
+
+    def collected(self, evaluate: Callable[[Subdomain], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+        """Return arrays of the whole domain; of several processes only the first has them (`Group.collect`).
+
+        evaluate : returns arrays with the rows of a slab.
+        """
+        self._complete()
+        return self.device.collect(lambda rank: evaluate(self.subdomains[rank]), join_rows)
+
+    def _complete(self) -> None:
+        """Wait for the launches and read all clocks, before each process evaluates its slab without the others."""
+        self.device.synchronize()
+        for subdomain in self.subdomains:
+            subdomain.read_unread()
+
+    def checkpoint_state(self) -> dict[str, Any]:
+        """Return the state of the slabs of this process; see `Engine.checkpoint_state`."""
+        self._complete()
+
+        def state(rank: int) -> dict[str, np.ndarray]:
+            engine = self.subdomains[rank]
+            return {"q": engine.device.host(engine.q[engine.current]), **engine.maps_state()}
+
+        return self.small_state() | {"slabs": self.device.local_values(state)}
+
+    def restore_checkpoint(self, state: dict[str, Any]) -> None:
+        """Restore a state of `checkpoint_state`; slabs of other processes get the clock and the balance."""
+        common = {name: value for name, value in state.items() if name != "slabs"}
+        slabs = []
+        for subdomain, values in zip(self.subdomains, state["slabs"], strict=True):
+            fields_of_slab = values or {"q": np.broadcast_to(self.real(0.0), subdomain.shape)}
+            slabs.append(subdomain.with_budget(common | fields_of_slab, state["book"]))
+        self._restore(state, slabs)
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Restore a state from any number of devices, with its ghosts unless the boundary conditions have changed."""
         budget = state["book"] if self._balance.goes_on(state) else None
-        for subdomain in self.subdomains:
-            subdomain.restore(
-                subdomain.local_state(state, budget) | self._lines.subset_of_state(state, subdomain.lines)
-            )
-        self._balance.resume_settled(state if budget is not None else {}, self.setup.terms)
+        self._restore(state, [subdomain.local_state(state, budget) for subdomain in self.subdomains])
+
+    def _restore(self, state: Mapping[str, Any], slabs: Sequence[dict[str, np.ndarray]]) -> None:
+        """Restore the states of the slabs; state : balance of the whole domain and cross-sections."""
+        for subdomain, local in zip(self.subdomains, slabs, strict=True):
+            subdomain.restore(local | self._lines.subset_of_state(state, subdomain.lines))
+        self._balance.resume_settled(state if self._balance.goes_on(state) else {}, self.setup.terms)
         if not np.array_equal(state.get("edges", np.zeros(0)), self.setup.sides_at(self.seen[ck.T])):
             self.device.run(self._fill[self.current])
         self.device.synchronize()
@@ -389,10 +445,13 @@ class MultiDeviceEngine(BatchStepping):
                 return cell[0] + subdomain.first, cell[1]
         return None
 
-    def fastest_cell(self) -> tuple[int, int]:
-        """Return (j, i) of the maximum speed."""
-        speed = np.hypot(*self.derived()[4:])
-        return divmod(int(np.argmax(speed)), speed.shape[1])
+    def extreme(self, of: Callable[[np.ndarray], np.ndarray]) -> tuple[float, int, int]:
+        """Return the maximum of a field and its cell; see `Engine.extreme`."""
+        self._complete()
+        each = self.device.each(lambda rank: self.subdomains[rank].extreme(of))
+        rank = int(np.argmax([value for value, _, _ in each]))
+        value, j, i = each[rank]
+        return value, j + self.subdomains[rank].first, i
 
     def cell_values(self, j: np.ndarray, i: np.ndarray) -> np.ndarray:
         """Return the values in cells (j, i); see `Engine.cell_values`."""
@@ -403,11 +462,6 @@ class MultiDeviceEngine(BatchStepping):
             if here.any():
                 values[:, here] = subdomain.cell_values(j[here] - subdomain.first, i[here])
         return values
-
-    def derived(self) -> np.ndarray:
-        """Return the fields of the whole domain; see `Engine.derived`."""
-        self.device.synchronize()
-        return np.concatenate([subdomain.derived() for subdomain in self.subdomains], axis=1)
 
 
 def engine_for(setup: Setup, device: Device | Group, precision: str) -> Engine | MultiDeviceEngine:
