@@ -43,7 +43,7 @@ SIZES = {
 }
 """Cells or points along x; the waves have 3/2 as many along x as along y, and 17 levels."""
 STEPS = {"potential-waves": 2, "anelastic": 5}  # per turn
-TURNS = 7
+REPEATS = 7
 
 
 def waves(size: int, count: int, precision: str, device: Any) -> tuple[Any, list[int]]:
@@ -52,7 +52,7 @@ def waves(size: int, count: int, precision: str, device: Any) -> tuple[Any, list
     return potential_waves_several.made(points, precision, 6, device), [*points]
 
 
-def air(size: int, count: int, precision: str, device: Any) -> tuple[Any, list[int]]:
+def anelastic(size: int, count: int, precision: str, device: Any) -> tuple[Any, list[int]]:
     """Return a periodic box of air and its shape."""
     default = dict(options.anelastic(8)["default"])
     default.pop("model")
@@ -68,7 +68,7 @@ def steps_of(name: str, size: int, count: int, precision: str, device: Any) -> t
         rows = kind.height(size, count)
         subject, pairs = kind(size, rows, precision, device), pairs_of(size * rows)
         return subject.device, subject.device.repeated(subject.pair(), pairs), 2 * pairs, [size, rows]
-    model, shape = (waves if name == "potential-waves" else air)(size, count, precision, device)
+    model, shape = (waves if name == "potential-waves" else anelastic)(size, count, precision, device)
     return model.device, model.steps_without_checks(STEPS[name]), STEPS[name], shape
 
 
@@ -99,7 +99,7 @@ def measured(arguments: argparse.Namespace, name: str, scaling: str, size: int, 
         on.synchronize()
         seconds_of_setup = time.perf_counter() - start
     with locked(arguments.lock, comm, alone=True):
-        seconds = [one / steps for one in times_of(on, go, repeats=TURNS)]
+        seconds = [one / steps for one in times_of(on, go, repeats=REPEATS)]
     return {
         "model": name, "scaling": scaling, "shape": shape[::-1], "precision": arguments.precision,
         "device": device_name(getattr(on, "devices", [on])[0]), "devices": count,

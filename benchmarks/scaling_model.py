@@ -38,7 +38,7 @@ class Pattern(NamedTuple):
     exchanges : number of exchanges
     rows : values per point of a row (or of a plane normal to y) that a GPU receives from each neighbour
     transposed : values per point that move to another GPU in transposes, if the number of GPUs is large
-    gathered : bytes that every GPU receives from all others
+    from_all : bytes that every GPU receives from all others
     waits : values for which the host waits
     min_rows : rows of a slab
     """
@@ -46,7 +46,7 @@ class Pattern(NamedTuple):
     exchanges: int
     rows: float
     transposed: float = 0.0
-    gathered: float = 0.0
+    from_all: float = 0.0
     waits: int = 0
     min_rows: int = 4
 
@@ -55,7 +55,7 @@ PATTERNS = {
     "shallow-water": Pattern(2, 12.1),
     "shallow-water-adi": Pattern(2, 17.0),
     "barotropic": Pattern(2, 4.0, min_rows=2),
-    "potential-waves": Pattern(41, 91.0, gathered=11 * 2.0**23, waits=17, min_rows=24),
+    "potential-waves": Pattern(41, 91.0, from_all=11 * 2.0**23, waits=17, min_rows=24),
     "anelastic": Pattern(4, 36.0, transposed=2.0, waits=4, min_rows=4),
 }
 
@@ -82,8 +82,8 @@ def work_of(records: Sequence[Mapping[str, Any]]) -> Work:
 def with_slabs(work: Work, pattern: Pattern, records: Sequence[Mapping[str, Any]]) -> Work:
     """Return the work with the further time of the records of two GPUs of one process, in weak scaling."""
     pairs = [one for one in records if one["scaling"] == "weak" and one["transport"] == "one process"]
-    rest = [1e-3 * one["ms_per_step"] - time_of_step(pattern, work, one["shape"], 2) for one in pairs]
-    return work._replace(slab=max(0.0, *rest, 0.0))
+    excess = [1e-3 * one["ms_per_step"] - time_of_step(pattern, work, one["shape"], 2) for one in pairs]
+    return work._replace(slab=max(0.0, *excess, 0.0))
 
 
 def time_of_step(pattern: Pattern, work: Work, shape: Sequence[int], count: int) -> float:
@@ -95,29 +95,29 @@ def time_of_step(pattern: Pattern, work: Work, shape: Sequence[int], count: int)
     latency, bandwidth, hop = (LATENCY, BANDWIDTH, HOP) if remote else (LOCAL_LATENCY, LOCAL_BANDWIDTH, LOCAL_HOP)
     neighbours = 1 if remote else min(2, count - 1)  # one of two neighbours is on another host
     from_others = (count - PER_HOST) / count if remote else (count - 1) / count
-    moved = VALUE * row * pattern.rows * neighbours
-    moved += (VALUE * pattern.transposed * points / count + pattern.gathered) * from_others
+    volume = VALUE * row * pattern.rows * neighbours
+    volume += (VALUE * pattern.transposed * points / count + pattern.from_all) * from_others
     waits = pattern.waits * math.ceil(math.log2(count)) * hop
-    return work(points / count) + work.slab + pattern.exchanges * latency + moved / bandwidth + waits
+    return work(points / count) + work.slab + pattern.exchanges * latency + volume / bandwidth + waits
 
 
 def efficiencies(pattern: Pattern, work: Work, shape: Sequence[int], scaling: str) -> dict[int, float | None]:
     """Return the parallel efficiency by number of GPUs; None: more GPUs than slabs of the least number of rows."""
-    found: dict[int, float | None] = {}
+    efficiency: dict[int, float | None] = {}
     for count in GPUS:
         rows = shape[-2] * (count if scaling == "weak" else 1)
         grid = (*shape[:-2], rows, shape[-1])
         ideal = work(math.prod(shape)) / (1 if scaling == "weak" else count)
         fits = rows / count >= pattern.min_rows
-        found[count] = ideal / time_of_step(pattern, work, grid, count) if fits else None
-    return found
+        efficiency[count] = ideal / time_of_step(pattern, work, grid, count) if fits else None
+    return efficiency
 
 
-def limit(pattern: Pattern, work: Work, shape: Sequence[int], least: float = 0.5) -> int:
+def limit(pattern: Pattern, work: Work, shape: Sequence[int], minimum: float = 0.5) -> int:
     """Return the largest power of 2 of GPUs with at least this efficiency in strong scaling."""
     count = 1
     while count < GPUS[-1] and shape[-2] / (2 * count) >= pattern.min_rows:
-        if work(math.prod(shape)) / (2 * count) < least * time_of_step(pattern, work, shape, 2 * count):
+        if work(math.prod(shape)) / (2 * count) < minimum * time_of_step(pattern, work, shape, 2 * count):
             break
         count *= 2
     return count

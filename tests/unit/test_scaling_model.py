@@ -58,7 +58,7 @@ def test_a_model_without_messages_scales_perfectly_until_slabs_are_too_thin(mode
 
 
 def test_times_of_messages_by_hand(model):
-    pattern, work = model.Pattern(3, 2.0, transposed=1.0, gathered=1e6, waits=2), model.Work(1e-6, 1e-10)
+    pattern, work = model.Pattern(3, 2.0, transposed=1.0, from_all=1e6, waits=2), model.Work(1e-6, 1e-10)
     host = 1e-6 + 1e-10 * 5000 + 3 * model.LOCAL_LATENCY + 2 * model.LOCAL_HOP
     host += (4 * 100 * 2 + (4 * 5000 + 1e6) / 2) / model.LOCAL_BANDWIDTH
     assert model.time_of_step(pattern, work, (100, 100), 2) == pytest.approx(host)

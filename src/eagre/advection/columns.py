@@ -40,12 +40,12 @@ def levels_of(device: Device, region: Sequence[int]) -> int:
 
 
 @cell
-def fill_column(k, j, i, s, field, a, tables, layout):
+def fill_column(k, j, i, s, field, a, tables, extents):
     """Copy level block k of a field with its ghost points, see `plan.fill`.
 
-    tables : `Table` along z, y and x; layout : `Steps`, and levels per block
+    tables : `Table` along z, y and x; extents : `Steps`, and levels per block
     """
-    (along_k, along_j, along_i), (steps, levels) = tables, layout
+    (along_k, along_j, along_i), (steps, levels) = tables, extents
     d = unsigned(steps)
     row, point = np.uint32(along_j.indices[j]), np.uint32(along_i.indices[i])
     factor_i, outside_i = along_i.factor[i], along_i.outside[i]

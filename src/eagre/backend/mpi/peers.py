@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import socket
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -20,7 +21,6 @@ import numpy as np
 from eagre.backend.cuda.driver import LIBRARY
 from eagre.backend.device import HostCall
 from eagre.backend.exchange import LocalTransport, Message, Stage
-from eagre.backend.mpi.launch import host_of_process
 from eagre.backend.peer_copies import Pair
 
 THREADS = 256  # per block
@@ -178,7 +178,7 @@ def peers_of(comm: Any, device: Any) -> Peers | None:
     key = comm.py2f()
     if key not in _peers:
         allowed = os.environ.get("EAGRE_TRANSPORT", "") != "nccl"
-        alone = len(set(comm.allgather((host_of_process(), allowed)))) == 1 and allowed
+        alone = len(set(comm.allgather((socket.gethostname(), allowed)))) == 1 and allowed
         peers = Peers(comm, device) if alone else None
         _peers[key] = peers if peers is not None and peers.connect() else None
     return _peers[key]

@@ -71,12 +71,12 @@ def laplacian(device: Device, precision: str, shape: Shape) -> Made:
     """Return the application of the pressure operator on a periodic cube, once per call."""
     real = check_precision(precision)
     q, out = device.array(np.random.default_rng(5).random(shape).astype(real)), device.zeros(shape, real)
-    work = device.repeated([_operator(device, precision, shape).apply(q, out)], 1)
+    work = device.repeated(_operator(device, precision, shape).apply(q, out), 1)
 
     def verified() -> str:
         is_small = np.random.default_rng(6).random(COMPARED)
         there, result = device.array(is_small.astype(real)), device.zeros(COMPARED, real)
-        device.run([_operator(device, precision, COMPARED).apply(there, result)])
+        device.run(_operator(device, precision, COMPARED).apply(there, result))
         wide = sum(np.roll(is_small, 2, axis) - 2.0 * is_small + np.roll(is_small, -2, axis) for axis in range(3))
         worst = float(np.abs(device.host(result) - 0.25 * wide).max())
         if not worst < ROUNDING[precision]:
