@@ -128,7 +128,7 @@ def test_what_is_spread_by_hand():
     for nu in (np.full((1, across, n), 0.1), rng.uniform(0.0, 1.0, (1, across, n))):
         DEVICE.fill(breaking._nu, nu)
         DEVICE.fill(rates, np.zeros(shape))
-        arguments = (rates, problem.fields, breaking._nu, *breaking._inverse, problem.lines)
+        arguments = (rates, problem.fields, breaking._nu, breaking._inverse, problem.lines)
         DEVICE.run([DEVICE.over(loop, shape, arguments)])
         found = DEVICE.host(rates)
         if np.ptp(nu) == 0.0:
