@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eagre.advection.columns import ColumnPlan
 from eagre.advection.mpdata import plan_of
 from eagre.advection.plan import Advector, Options, StagedPlan
 from eagre.advection.plan_cuda import StreamingPlan
@@ -186,10 +187,10 @@ def test_what_the_march_serves():
     for options in ((), (2, False), (2, True, False, False)):
         assert kind(RecordingDevice(), *options) is StreamingPlan
     for options in ((1,), (3, False), (2, True, True)):
-        assert kind(RecordingDevice(), *options) is StagedPlan
-    assert kind(RecordingDevice(), shape=(2048, 2048, 1024)) is StagedPlan
+        assert kind(RecordingDevice(), *options) is ColumnPlan
+    assert kind(RecordingDevice(), shape=(2048, 2048, 1024)) is ColumnPlan
     card = GpuProperties("Tesla T4", (7, 5), 40, 1024, 65536, 65536, 65536, 4 * 2**20)
-    assert kind(RecordingDevice(card)) is StagedPlan
+    assert kind(RecordingDevice(card)) is ColumnPlan
     assert kind(select("cpu")) not in (StreamingPlan, StagedPlan)
 
 
