@@ -187,7 +187,7 @@ def kernel_ptx(kind, precision):
 
     from eagre.backend.compilation.program import load, source_of
     from eagre.backend.cuda.compiler import ptx
-    from eagre.models.barotropic.kernels import Coefficients
+    from eagre.models.barotropic.kernels import Coefficients, LayerFields
     from eagre.models.barotropic.update.update_cuda import update_cuda
     from eagre.solvers.poisson.columns_cuda import solve_columns_cuda
     from eagre.solvers.poisson.sine_plan import sine_plan
@@ -197,7 +197,8 @@ def kernel_ptx(kind, precision):
     if kind == "update":
         entry, switches = update_cuda, sine_plan(1024).switches()
         coefficients = types.NamedTuple([real] * len(Coefficients._fields), Coefficients)
-        signature = (field,) * 6 + (real[::1], coefficients, field, field)
+        fields = types.NamedTuple([field] * len(LayerFields._fields), LayerFields)
+        signature = (fields, field, real[::1], coefficients, field, field)
     else:
         entry, switches = solve_columns_cuda, {"OWN": 16, "COLUMNS": 8}
         signature = (real[::1], real[::1], field, types.int32, types.int32)
