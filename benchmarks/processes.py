@@ -9,7 +9,7 @@ From the root of the repository, for any of the cases:
 Each prints a line of JSON per size: the median time per step, and the number of devices. `strong`: the size is that of
 one device; `weak`: it grows along y with the number of devices. Without `--size`, sizes are those of the performance
 page. Steps have no state checks, checkpoints and output. With `--lock FILE`, programs that run at the same time build
-their models together and measure one after the other. `--output FILE` adds the records to a file.
+their models together and measure sequentially. `--output FILE` adds the records to a file.
 """
 
 from __future__ import annotations

@@ -102,19 +102,17 @@ def checked_field(
     InputError
         For a wrong shape, or values that are not finite, below `low` or implausible. The message names a cell.
     """
-    whole, value, first_row = (
-        (grid.grid, grid.held(value, location), grid.low) if isinstance(grid, LocalRows) else (grid, value, 0)
-    )
-    shape = grid.shape_of(location)
+    rows = LocalRows.whole(grid)
+    value, shape = rows.held(value, location), rows.shape_of(location)
     array = array_copy(name, value)
     if array.ndim == 0:
         array = np.full(shape, float(array))
     if array.shape != shape:
-        raise _wrong_shape(name, array.shape, whole, location)
+        raise _wrong_shape(name, array.shape, rows.grid, location)
     bad = ~((array >= low) & np.isfinite(array))
     if bad.any():
         j, i = (int(k) for k in np.argwhere(bad)[0])
-        first, count, j = array[j, i], int(bad.sum()), j + first_row
+        first, count, j = array[j, i], int(bad.sum()), j + rows.low
         bound = f" below {low:g}" if low > -math.inf else ""
         raise InputError(
             f"{name} with {count} bad values, the first {first} at (j, i) = ({j}, {i})",

@@ -72,9 +72,9 @@ class LocalRows:
         return cls(grid, device, first, last, max(first - MARGIN, 0), min(last + MARGIN, grid.ny))
 
     @classmethod
-    def whole(cls, grid: Grid) -> LocalRows:
-        """Return all rows of a grid."""
-        return cls(grid, None, 0, grid.ny, 0, grid.ny)
+    def whole(cls, grid: Grid | LocalRows) -> LocalRows:
+        """Return all rows of a grid; `LocalRows` are returned unchanged."""
+        return grid if isinstance(grid, LocalRows) else cls(grid, None, 0, grid.ny, 0, grid.ny)
 
     @property
     def held_grid(self) -> Grid:
@@ -105,6 +105,11 @@ class LocalRows:
     def each(self, value: Any) -> list[Any]:
         """Return the values of all processes, which are small."""
         return [value] if self.group is None else self.group.each(lambda _: value)
+
+    def extremes(self, values: np.ndarray) -> tuple[float, float]:
+        """Return the minimum and the maximum of a host field in the domain."""
+        each = self.each((float(values.min()), float(values.max())))
+        return min(low for low, _ in each), max(high for _, high in each)
 
     @contextmanager
     def agreed_errors(self) -> Iterator[None]:

@@ -40,6 +40,12 @@ def levels_of(device: Device, region: Sequence[int]) -> int:
 
 
 @cell
+def block_of(k, levels, count):
+    """Return the first level of block k, and the level after its last one."""
+    return np.uint32(k * levels), min(np.uint32(count), np.uint32((k + 1) * levels))
+
+
+@cell
 def fill_column(k, j, i, s, field, a, tables, extents):
     """Copy level block k of a field with its ghost points, see `plan.fill`.
 
@@ -50,7 +56,7 @@ def fill_column(k, j, i, s, field, a, tables, extents):
     row, point = np.uint32(along_j.indices[j]), np.uint32(along_i.indices[i])
     factor_i, outside_i = along_i.factor[i], along_i.outside[i]
     factor_j, outside_j = along_j.factor[j], along_j.outside[j]
-    first, last = np.uint32(k * levels), min(np.uint32(along_k.indices.size), np.uint32((k + 1) * levels))
+    first, last = block_of(k, levels, along_k.indices.size)
     n = position(first, j, i, 0, d)
     for level in range(first, last):
         m = np.uint32(level)
@@ -85,7 +91,7 @@ def velocities_column(k, j, i, s, low, steps, blocks, passable):
     """
     (top, levels), (passable_k, passable_j, passable_i) = blocks, passable
     d = Steps(np.uint64(1), np.uint64(steps.y), np.uint64(steps.z))
-    first, last = np.uint32(k * levels), min(np.uint32(top), np.uint32((k + 1) * levels))
+    first, last = block_of(k, levels, top)
     n = position(first, j, i, low, d)
     down = n - d.z
     two_below, b, c = size(s, down - d.z), level_of(s, down, d), level_of(s, n, d)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -64,7 +65,7 @@ def machine() -> Rows:
 
 def processes() -> Rows:
     """Return rows with the processes of ``mpirun``, their devices and the speed of messages, in the first process."""
-    from eagre.backend.mpi.launch import communicator, device_of_process, host_of_process, message_speed
+    from eagre.backend.mpi.launch import communicator, device_of_process, message_speed
 
     comm = communicator()
     if comm is None:
@@ -72,7 +73,7 @@ def processes() -> Rows:
     from mpi4py import MPI
 
     device = device_of_process(comm, "auto")
-    devices, hosts = comm.gather(str(device), root=0), comm.gather(host_of_process(), root=0)
+    devices, hosts = comm.gather(str(device), root=0), comm.gather(socket.gethostname(), root=0)
     speeds = [message_speed(comm, device, rank) for rank in range(1, comm.size)]
     if comm.rank > 0:
         return []

@@ -61,11 +61,6 @@ def communicator() -> Any:
     return MPI.COMM_WORLD
 
 
-def host_of_process() -> str:
-    """Return the name of the host of this process."""
-    return socket.gethostname()
-
-
 class MessageSpeed(NamedTuple):
     """Measured messages between the devices of two processes.
 
@@ -119,7 +114,7 @@ def message_speed(comm: Any, device: Device, rank: int) -> MessageSpeed:
 
 def local_rank(comm: Any) -> tuple[int, int]:
     """Return the index of this process on its host, and the number of processes of the host."""
-    names = comm.allgather(host_of_process())
+    names = comm.allgather(socket.gethostname())
     return names[: comm.rank].count(names[comm.rank]), names.count(names[comm.rank])
 
 

@@ -119,7 +119,7 @@ class FieldValue:
         InputError
             For values outside the plausible range of the quantity.
         """
-        values = self._at_centres(grid if isinstance(grid, LocalRows) else LocalRows.whole(grid), bed)
+        values = self._at_centres(LocalRows.whole(grid), bed)
         if self.quantity:
             check_plausible(self.quantity, values, self.name)
         return values

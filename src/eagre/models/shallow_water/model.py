@@ -139,7 +139,7 @@ def case_bounds(setup: Any, start: float) -> PlausibilityBounds:
     """Return the plausibility bounds of a case, without the initial water."""
     numbers = {"manning": setup.manning_range[1], "thinnest": setup.kappa}
     bed = centre_bed(setup.bed)
-    extremes = np.array(setup.rows.each((float(bed.min()), float(bed.max()))))
+    extremes = np.array(setup.rows.extremes(bed))
     return plausibility_bounds(setup.grid, extremes, setup.segments, setup.terms, setup.gravity, start, **numbers)
 
 

@@ -255,9 +255,8 @@ class Setup:
     def check_periodic_bed(self) -> None:
         """Raise `InputError` if the bed elevations of two periodic sides differ."""
         if any(self.periodic):
-            each = self.rows.each((float(self.bed.min()), float(self.bed.max())))
-            relief = max(high for _, high in each) - min(low for low, _ in each)
-            check_periodic_bed(self.bed_sides, relief, *self.periodic)
+            low, high = self.rows.extremes(self.bed)
+            check_periodic_bed(self.bed_sides, high - low, *self.periodic)
 
     @property
     def exclusive_corners(self) -> np.ndarray:
@@ -271,8 +270,7 @@ class Setup:
     @cached_property
     def manning_range(self) -> tuple[float, float]:
         """Minimum and maximum of Manning's n in the domain, s m-1/3."""
-        each = self.rows.each((float(self.manning.min()), float(self.manning.max())))
-        return min(low for low, _ in each), max(high for _, high in each)
+        return self.rows.extremes(self.manning)
 
     @property
     def uniform_manning(self) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from eagre.advection.columns import block_of
 from eagre.backend.compilation.cells import cell, real, switch
 from eagre.models.anelastic.base.grid_lines import axis_x, axis_y, axis_z, centre, line_at
 from eagre.models.anelastic.pressure.operator import Vector
@@ -158,12 +159,25 @@ def momentum(n, v, p, three, a, stretches, pairs):
 
 
 @cell
+def column_of(j, i, grid):
+    """Return `Pair` along y and x, and `Offsets`, of a column."""
+    y, x = centre(line_at(j, axis_y(grid))), centre(line_at(i, axis_x(grid)))
+    return y, x, offsets_of(y, x, grid.ny, grid.nx)
+
+
+@cell
+def slopes(f, n, p, y, x):
+    """Return df/dx and df/dy on the level that starts at n."""
+    along_x = (f[point(n, p.east)] - f[point(n, p.west)]) * x.over
+    return along_x, (f[point(n, p.north)] - f[point(n, p.south)]) * y.over
+
+
+@cell
 def stress_column(k, j, i, v, space, mix, levels, out):
     """Compute D of u, v and w of level block k; space : `Medium` and `Grid`; see `stress.stress`."""
     m, grid = space
-    y, x = centre(line_at(j, axis_y(grid))), centre(line_at(i, axis_x(grid)))
-    p = offsets_of(y, x, grid.ny, grid.nx)
-    first, last = np.uint32(k * levels), min(np.uint32(grid.nz), np.uint32((k + 1) * levels))
+    y, x, p = column_of(j, i, grid)
+    first, last = block_of(k, levels, grid.nz)
     b, c = level_at(centre(line_at(first, axis_z(grid))).low, v, m, mix, p), level_at(first, v, m, mix, p)
     for level in range(first, last):
         here = np.uint32(level)
@@ -172,11 +186,8 @@ def stress_column(k, j, i, v, space, mix, levels, out):
         stretches = m.stretch[here], m.stretch[z.low], m.stretch[z.high]
         d = momentum(n, v, p, (b, c, t), weights_of(m, mix, here, n, p), stretches, (z, y, x))
         over_h = real(1.0) / m.h[here, 0, 0]
-        out.x[point(n, p.here)], out.y[point(n, p.here)], out.z[point(n, p.here)] = (
-            d.x * over_h,
-            d.y * over_h,
-            d.z * over_h,
-        )
+        n = point(n, p.here)
+        out.x[n], out.y[n], out.z[n] = d.x * over_h, d.y * over_h, d.z * over_h
         b, c = c, t
 
 
@@ -184,9 +195,8 @@ def stress_column(k, j, i, v, space, mix, levels, out):
 def diffuse_column(k, j, i, scalar, space, mix, levels, out):
     """Compute D of a scalar of level block k; scalar : field, and a profile to be added to it."""
     (f, ambient), (m, grid) = scalar, space
-    y, x = centre(line_at(j, axis_y(grid))), centre(line_at(i, axis_x(grid)))
-    p = offsets_of(y, x, grid.ny, grid.nx)
-    first, last = np.uint32(k * levels), min(np.uint32(grid.nz), np.uint32((k + 1) * levels))
+    y, x, p = column_of(j, i, grid)
+    first, last = block_of(k, levels, grid.nz)
     low = centre(line_at(first, axis_z(grid))).low
     n, n_low = np.uint32(first * p.level + p.here), np.uint32(low * p.level + p.here)
     f_low, f_here = f[n_low] + ambient[low, 0, 0], f[n] + ambient[first, 0, 0]
@@ -208,9 +218,8 @@ def diffuse_column(k, j, i, scalar, space, mix, levels, out):
 def eddy_column(k, j, i, fields, space, layers, levels, out):
     """Compute K of the closure of level block k; fields : velocity and theta; see `stress.eddy_viscosity`."""
     (v, theta), (m, grid) = fields, space
-    y, x = centre(line_at(j, axis_y(grid))), centre(line_at(i, axis_x(grid)))
-    p = offsets_of(y, x, grid.ny, grid.nx)
-    first, last = np.uint32(k * levels), min(np.uint32(grid.nz), np.uint32((k + 1) * levels))
+    y, x, p = column_of(j, i, grid)
+    first, last = block_of(k, levels, grid.nz)
     n = np.uint32(centre(line_at(first, axis_z(grid))).low * p.level + p.here)
     b = v.x[n], v.y[n], v.z[n], theta[n]
     n = np.uint32(first * p.level + p.here)
@@ -221,18 +230,7 @@ def eddy_column(k, j, i, fields, space, layers, levels, out):
         up = np.uint32(z.high * p.level + p.here)
         t = v.x[up], v.y[up], v.z[up], theta[up]
         over = z.over * m.stretch[here]
-        uy, vx = (
-            (v.x[point(n, p.north)] - v.x[point(n, p.south)]) * y.over,
-            (v.y[point(n, p.east)] - v.y[point(n, p.west)]) * x.over,
-        )
-        wx, wy = (
-            (v.z[point(n, p.east)] - v.z[point(n, p.west)]) * x.over,
-            (v.z[point(n, p.north)] - v.z[point(n, p.south)]) * y.over,
-        )
-        ux, vy = (
-            (v.x[point(n, p.east)] - v.x[point(n, p.west)]) * x.over,
-            (v.y[point(n, p.north)] - v.y[point(n, p.south)]) * y.over,
-        )
+        (ux, uy), (vx, vy), (wx, wy) = slopes(v.x, n, p, y, x), slopes(v.y, n, p, y, x), slopes(v.z, n, p, y, x)
         uz, vz, wz = (t[0] - b[0]) * over, (t[1] - b[1]) * over, (t[2] - b[2]) * over
         square = (uy + vx) * (uy + vx) + (uz + wx) * (uz + wx) + (vz + wy) * (vz + wy)
         square += real(2.0) * (ux * ux + vy * vy + wz * wz)
