@@ -19,12 +19,18 @@ from eagre import (
     Series,
     ShallowWater,
     Stage,
+    Wall,
     WindStress,
 )
+from eagre.boundaries import InternalArea, InternalLine
 from eagre.stepping.clock import STEPS_LEFT
 
 TIMES = np.array([0.0, 2.5, 6.0, 9000.0])
 RING = Periodic()
+LINES = [[(31.0, 9.0), (60.0, 51.0)], [(40.0, 0.0), (40.0, 27.0)], [(10.0, 28.5), (30.0, 28.5)]]
+AREA = [(8.0, 12.0), (24.0, 12.0), (24.0, 33.0), (8.0, 38.0)]
+WALLS = [InternalArea(AREA, Wall()), *(InternalLine(line, Wall()) for line in LINES)]
+PLAIN = {"active_tiles": "off"}  # one device makes some steps of "srk2" and "ds2" on a list of active tiles
 
 
 def series(*values):
@@ -32,7 +38,7 @@ def series(*values):
     return Series(TIMES, np.array(values))
 
 
-def bay(device, precision="double", nx=37, ny=61, **options):
+def bay(device, precision="double", nx=37, ny=61, internal=(), **options):
     """A partly dry bay with islands, all sources, conditions on all sides, parts of which bands cut, and lines."""
     rng = np.random.default_rng(5)
     grid = Grid(nx, ny, 2.0, 1.5)
@@ -52,6 +58,7 @@ def bay(device, precision="double", nx=37, ny=61, **options):
                   BoundarySegment(0.4 * high, 0.9 * high, Absorbing(series(0.0, 0.1, -0.1, 0.0), level=0.1))],
             south=[BoundarySegment(0.0, 0.3 * wide, Discharge(2.0))],
             north=[BoundarySegment(0.3 * wide, 0.6 * wide, Stage(0.25)), BoundarySegment(0.7 * wide, wide, Outflow())],
+            internal=internal,
         ),
         "sources": [
             Rain(series(1e-5, 0.0, 2e-5, 0.0), pattern=np.maximum(0.0, 1.0 - 3.0 * x / wide)),
@@ -69,15 +76,17 @@ def bay(device, precision="double", nx=37, ny=61, **options):
     return model
 
 
-def basin(device, precision="double", nx=41, ny=38, sides=None, **options):
+def basin(device, precision="double", nx=41, ny=38, sides=None, internal=(), **options):
     """Noise over a rough bed, partly dry; sides: "ring", periodic in x; "torus", in both; else walls."""
     rng = np.random.default_rng(1)
     grid = Grid(nx, ny, 2.0, 1.5)
     bed = rng.uniform(-1.0, 0.3, grid.shape_of("corner"))
     bed[:, -1], bed[-1] = bed[:, 0], bed[0]
     boundaries = {
-        "ring": Boundaries(west=RING, east=RING), "torus": Boundaries(RING, RING, RING, RING), None: Boundaries(),
-    }[sides]  # fmt: skip
+        "ring": Boundaries(west=RING, east=RING, internal=internal),
+        "torus": Boundaries(RING, RING, RING, RING, internal),
+        None: Boundaries(internal=internal),
+    }[sides]
     given = {"surface_elevation": 0.1 * rng.standard_normal(grid.shape), "velocity_y": 0.3, "manning": 0.03}
     return ShallowWater(grid, bed, boundaries=boundaries, device=device, precision=precision, **(given | options))
 

@@ -36,6 +36,9 @@ def basin_with_device_sums(device):
 RUNS = {
     "explicit": explicit_runs.bay,
     "explicit, single": lambda device: explicit_runs.basin(device, precision="single", sides="torus"),
+    "explicit, walls": lambda device: explicit_runs.bay(device, internal=explicit_runs.WALLS),
+    "explicit, srk2": lambda device: explicit_runs.bay(device, scheme="srk2"),
+    "explicit, ds2": lambda device: explicit_runs.basin(device, scheme="ds2"),
     "implicit": adi_runs.bay,
     "implicit, thick slabs": lambda device: adi_runs.bay(device, "single", ny=601),
     "gyre": gyre,

@@ -174,7 +174,6 @@ def test_a_process_holds_its_rows(tmp_path):
         (["--set", "friction.maning=0.03"], 2, 2, ["manning", "friction.maning"]),
         (["--set", "run.device=cpu,cpu"], 2, 2, ["each process has one device"]),
         (["--set", "grid.ny=9"], 3, 2, ["3 devices for 9 rows", "mpirun -n 2"]),
-        (["--set", "numerics.scheme=srk2"], 2, 2, ["This scheme runs on one device only"]),
         (["--set", "bed.expression=0.0/(x-x)"], 2, 2, ["finite"]),
         (["--set", "bed.expression=1/(y-25)"], 2, 2, ["finite", "y = 25", "bed"]),  # in the second process only
         (["--set", "friction.manning=where(y<25, 0.03, 30)"], 3, 2, ["Strickler", "friction.manning"]),

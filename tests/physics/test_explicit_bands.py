@@ -6,14 +6,25 @@ import numpy as np
 import pytest
 
 from barotropic_runs import run_out_of_step
-from eagre import BlowUpError, Boundaries, Discharge, Grid, InputError, MemoryNeededError, ShallowWater, WeatherRain
+from eagre import (
+    BlowUpError,
+    Boundaries,
+    Discharge,
+    Grid,
+    InputError,
+    MemoryNeededError,
+    ShallowWater,
+    Wall,
+    WeatherRain,
+)
 from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import Group
+from eagre.boundaries import InternalLine
 from eagre.io.restart import read_restart, write_restart
 from eagre.models.shallow_water.config import ShallowWaterCase
 from eagre.models.shallow_water.devices import multi_device
 from eagre.models.shallow_water.model import speed_of
-from explicit_runs import apart, assert_repeats_and_restarts, basin, bay, different
+from explicit_runs import PLAIN, WALLS, apart, assert_repeats_and_restarts, basin, bay, different
 from weather_fields import field
 
 TWO, THREE = "cpu,cpu", ["cpu"] * 3
@@ -25,8 +36,20 @@ RUNS = {
     "torus": (basin, {"sides": "torus"}),
     "deep": (basin, {"surface_elevation": None, "depth": 3.0, "precision": "single"}),
     "wide": (basin, {"nx": 301, "ny": 43}),
+    "walls": (bay, {"internal": WALLS}),
+    "srk2": (bay, {"scheme": "srk2", **PLAIN}),
+    "ds2": (bay, {"scheme": "ds2", **PLAIN}),
 }
 MORE = {
+    "walls, torus": (basin, {"sides": "torus", "internal": WALLS}),
+    "walls, srk2": (basin, {"internal": WALLS, "scheme": "srk2", "precision": "single", **PLAIN}),
+    "walls, ds2": (bay, {"internal": WALLS, "scheme": "ds2", **PLAIN}),
+    "srk2, torus": (basin, {"sides": "torus", "scheme": "srk2", **PLAIN}),
+    "ds1": (bay, {"scheme": "ds1", **PLAIN}),
+    "ds2, torus": (basin, {"sides": "torus", "scheme": "ds2", "precision": "single", **PLAIN}),
+    "reference": (basin, {"kernels": "reference"}),
+    "reference, srk2": (bay, {"kernels": "reference", "scheme": "srk2", "internal": WALLS}),
+    "reference, ds2": (basin, {"kernels": "reference", "scheme": "ds2"}),
     "kurganov-petrova": (bay, {"wet_dry": "kurganov-petrova"}),
     "exact": (basin, {"time_step_control": "exact"}),
     "fixed": (basin, {"time_step": 0.05, "active_tiles": False}),
@@ -67,15 +90,25 @@ def test_lists_of_tiles_change_no_bit():
     assert theirs.field("depth")[20:].max() > 0.01
 
 
+def test_walls_change_the_flow():
+    """At an interface of slabs too: the runs with walls above compare something."""
+    walled, plain = (basin(TWO, internal=walls) for walls in (WALLS, ()))
+    for model in (walled, plain):
+        model.advance(1e3, max_steps=8)
+    beside = np.abs(walled.field("discharge_y") - plain.field("discharge_y"))[18:20, 5:15]
+    assert beside.max() > 1e-3
+
+
+@pytest.mark.parametrize("scheme", ["rk2", "srk2", "ds1", "ds2"])
 @pytest.mark.parametrize("lost", ["rows", "rates"])
-def test_a_lost_exchange_shows(monkeypatch, lost):
-    exchange, theirs = LocalTransport.exchange, basin("cpu")
+def test_a_lost_exchange_shows(monkeypatch, lost, scheme):
+    exchange, theirs = LocalTransport.exchange, basin("cpu", scheme=scheme, **PLAIN)
 
     def forgetful(transport, messages):
         return exchange(transport, [m for m in messages if (m.field == "rates") != (lost == "rates") or _own(m)])
 
     monkeypatch.setattr(LocalTransport, "exchange", forgetful)
-    ours = basin(TWO)
+    ours = basin(TWO, scheme=scheme)
     for model in (ours, theirs):
         model.advance(1e3, max_steps=8)
     assert apart(ours, theirs) > 1e-3 if lost == "rows" else ours.time != theirs.time
@@ -86,13 +119,21 @@ def _own(message):
     return message.source == message.target
 
 
-@pytest.mark.parametrize("make", [bay, lambda device: basin(device, sides="torus", time_step_control="exact")])
+@pytest.mark.parametrize(
+    "make",
+    [
+        bay,
+        lambda device: basin(device, sides="torus", time_step_control="exact"),
+        lambda device: bay(device, scheme="srk2", internal=WALLS),
+        lambda device: bay(device, scheme="ds2"),
+    ],
+)
 def test_one_wait_a_stage_is_enough(monkeypatch, make):
     """Devices that run ahead of one another up to the next wait give the same bits."""
     in_step, ahead = (make(THREE) for _ in range(2))
+    in_step.advance(1e3, max_steps=12)
     waits = sum(stage == () for stage in in_step._engine.launch_cycle)
     assert waits == len(in_step._engine.subdomains[0].schedule.stages)
-    in_step.advance(1e3, max_steps=12)
     monkeypatch.setattr(Group, "run", run_out_of_step)
     ahead.advance(1e3, max_steps=12)
     assert different(ahead, in_step) == []
@@ -114,13 +155,14 @@ def test_runs_repeat_and_restart_bit_for_bit():
     assert_repeats_and_restarts(lambda: bay(THREE), 7, 3.1)
 
 
-def test_a_run_goes_on_with_any_number_of_devices(tmp_path):
-    one, two = (bay(device) for device in ("cpu", TWO))
+@pytest.mark.parametrize("options", [{}, {"scheme": "ds2", "internal": WALLS, **PLAIN}])
+def test_a_run_goes_on_with_any_number_of_devices(tmp_path, options):
+    one, two = (bay(device, **options) for device in ("cpu", TWO))
     for model in (one, two):
         model.advance(2.0)
     one.advance(4.0)
     file = write_restart(tmp_path / "restart.nc", two)
-    for other in (bay(THREE), bay("cpu"), bay(["cpu"] * 5)):
+    for other in (bay(device, **options) for device in (THREE, "cpu", ["cpu"] * 5)):
         other.restore(read_restart(file, other))
         assert other.time == 2.0 and different(other, two) == []
         other.advance(4.0)
@@ -213,7 +255,6 @@ def test_from_a_case_file():
     [
         ({"device": ["cpu"] * 10}, "up to 9 devices"),
         ({"device": "cpu,cuda:0"}, "one kind"),
-        ({"device": TWO, "kernels": "reference"}, "one device"),
     ],
 )
 def test_what_is_refused(options, words):
@@ -247,7 +288,20 @@ def test_the_grid_is_cut_by_rows():
 
 @pytest.mark.simulator
 @pytest.mark.parametrize(
-    "options", [{"cross_sections": {"seam": [(0.0, 9.0), (26.0, 9.0)]}}, {"sides": "torus", "scheme": "euler"}]
+    "options",
+    [
+        {"cross_sections": {"seam": [(0.0, 9.0), (26.0, 9.0)]}},
+        {"sides": "torus", "scheme": "euler"},
+        {
+            "internal": [
+                InternalLine([(3.0, 9.0), (20.0, 9.0)], Wall()),
+                InternalLine([(8.0, 2.0), (8.0, 13.0)], Wall()),
+            ]
+        },
+        {"sides": "torus", "scheme": "srk2"},
+        {"scheme": "ds1"},
+        {"scheme": "ds2"},
+    ],
 )
 def test_simulated_bands_equal_the_cpu(options, monkeypatch):
     """GPUs alternate between other buffers than CPUs, and run as far ahead of one another as waits allow."""

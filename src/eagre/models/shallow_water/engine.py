@@ -28,7 +28,6 @@ from eagre.terms.compose import TermArrays, bind
 PREDICTED_TOLERANCE = 0.02
 MIXED = ("srk2", "ds2")  # schemes whose steps on a list of active tiles are steps of "rk2"
 RK2_COURANT = 0.25  # maximum Courant number for which "rk2" keeps depths non-negative
-MAX_REJECTED_STEPS = 50  # maximum consecutive rejected double steps; each is half as long as the one before
 
 
 class Engine(BatchStepping):
@@ -55,17 +54,17 @@ class Engine(BatchStepping):
         self.bits = np.int32 if precision == "single" else np.int64
         self._allocate(uniform)
         self._arrange()
-        self.max_rejected_cycles = MAX_REJECTED_STEPS if setup.split else BatchStepping.max_rejected_cycles
 
     def _arrange(self) -> None:
         """Bind the kernels to the arrays."""
         schedule_class = self.schedule_class()
         self._bind_terms(schedule_class.blends and self.device.kind == "cuda")
         self.schedule = schedule_class(self)
+        self.first_cycle = self.schedule.first
         self._prepare_checks()
         self.reset_graphs()
         self.chooser = Chooser(self.setup.active_tiles, self.schedule.active, self.setup.scheme in MIXED)
-        later = self.schedule.launches if self.schedule.first else []
+        later = self.schedule.launches if self.first_cycle else []
         self.device.prepare([*self.schedule.fill[0], *self.begin, *self.launch_cycle, *later, *self.state_check])
 
     def use_tuning(self, device: Device) -> None:
@@ -188,7 +187,7 @@ class Engine(BatchStepping):
     def launch_cycle(self) -> list[Launch]:
         """Launches of `steps_per_cycle` steps."""
         if self.way == "first":
-            return list(self.schedule.first)
+            return list(self.first_cycle)
         return self.schedule.listed if self.listed else self.schedule.launches
 
     @property
@@ -199,29 +198,21 @@ class Engine(BatchStepping):
     @property
     def way(self) -> str:
         """Kind of the launches in `launch_cycle`: "first" for the first step of a split scheme, "listed" or "all"."""
-        if self.schedule.first and self.seen[ck.STEPS] == 0.0:
-            return "first"
-        return "listed" if self.listed else "all"
+        way = super().way
+        return "listed" if self.listed and way == "all" else way
 
     def step_batch(self, until: float, steps: int) -> int:
         """Make up to `steps` steps towards `until`, s; use the active-tile list if this is faster."""
         step = int(self.seen[ck.STEPS])
         self.chooser.choose(step, self.wet_fraction)
-        steps = self.chooser.steps_to_decision(step, steps)
-        if self.way != "first":
-            return self._steps_of_a_kind(until, steps)
-        count = self._steps_of_a_kind(until, 1)
-        goes_on = count == 1 and not self.failure and steps > 1 and self.seen[ck.T] < until
-        if goes_on and self.recorder is not None:
-            self.recorder.give()
-        return count + (self._steps_of_a_kind(until, steps - 1) if goes_on else 0)
+        return super().step_batch(until, self.chooser.steps_to_decision(step, steps))
 
-    def _steps_of_a_kind(self, until: float, steps: int) -> int:
+    def steps_of_a_kind(self, until: float, steps: int) -> int:
         """Make a batch of steps of one kind, and count the steps on the active tiles."""
         listed = self.way == "listed"
         if self.setup.split and self.way != "first":
             self._prepare_for(listed)
-        count = super().step_batch(until, steps)
+        count = super().steps_of_a_kind(until, steps)
         self.listed_steps += count if listed else 0
         return count
 

@@ -61,6 +61,11 @@ def ghost_fills(engine: Any) -> list[list[Launch]]:
     return [boundary_pass(engine, q, ck.EITHER, TAIL=ck.no_tail, FILL=1, SERIES=False) for q in engine.q]
 
 
+def cpu_tiles(device: Device, shape: tuple[int, int]) -> tuple[np.ndarray, tuple[int, int]]:
+    """Return the tiles of the row-streaming kernels on a CPU, and the size of a tile."""
+    return row_streaming_tiles.tiles_of(*shape, device.parameters("cpu.shallow-water").rows)
+
+
 class RowStreaming:
     """Schedule with row-streaming kernels: stages over all rows, each followed by a boundary pass (`step`)."""
 
@@ -72,7 +77,8 @@ class RowStreaming:
         self.engine = engine
         device = engine.device
         engine.segments, engine.arrived = device.array(engine.table), device.zeros((1,), np.uint32)
-        self._allocate_rates(self._prepare())
+        self._prepare()
+        self._allocate_rates(self.rate_count(device, engine.setup.grid.shape))
         self.steps_per_cycle = self.divisions = len(engine.q)
         self.active = self._active_tiles()
         self.launches = self._steps(False)
@@ -108,15 +114,17 @@ class RowStreaming:
             for one in scheme(self, phase, engine.q[source], engine.q_stage, engine.q[target])
         ]
 
-    def _prepare(self) -> int:
-        """Allocate the work arrays of a stage; return the number of its rates."""
+    @staticmethod
+    def rate_count(device: Device, shape: tuple[int, int]) -> int:
+        """Return the number of rates of a stage on a grid of this shape: one per tile on a CPU."""
+        return len(cpu_tiles(device, shape)[0]) if device.kind == "cpu" else 1
+
+    def _prepare(self) -> None:
+        """Allocate the work arrays of a stage."""
         engine = self.engine
-        if engine.device.kind != "cpu":
-            return 1
-        (ny, nx), max_rows = engine.setup.grid.shape, engine.device.parameters("cpu.shallow-water").rows
-        self._tiles, self._tile = row_streaming_tiles.tiles_of(ny, nx, max_rows)
-        self._scratch = np.zeros((len(self._tiles), row_streaming_cpu.SCRATCH), engine.real)
-        return len(self._tiles)
+        if engine.device.kind == "cpu":
+            self._tiles, self._tile = cpu_tiles(engine.device, engine.setup.grid.shape)
+            self._scratch = np.zeros((len(self._tiles), row_streaming_cpu.SCRATCH), engine.real)
 
     def _active_tiles(self) -> ActiveTiles | None:
         """Return the active-tile list, or None if it can never be used."""
@@ -221,8 +229,13 @@ class Reference(RowStreaming):
         """False: a separate launch accumulates the maps."""
         return False
 
-    def _prepare(self) -> int:
-        return self.engine.setup.grid.cells
+    @staticmethod
+    def rate_count(device: Device, shape: tuple[int, int]) -> int:
+        """Return the number of cells."""
+        return shape[0] * shape[1]
+
+    def _prepare(self) -> None:
+        """Do nothing: the reference kernels need no work arrays."""
 
     def _active_tiles(self) -> None:
         return None

@@ -31,6 +31,7 @@ from eagre.time_varying.series import Series
 UNBOUNDED = 1e12  # s
 SCHEMES = ("rk2", "euler", "srk2", "ds1", "ds2")
 TO_EVERY_CELL = ("srk2", *STAGES)  # schemes without active-tile lists
+WORK_STATE = ("srk2", "ds2")  # schemes with a fourth state on the device
 ACTIVE_TILES = ("auto", "on", "off")
 MIN_KAPPA = 1e-9  # m; its fourth power is a normal number in single precision
 
@@ -160,7 +161,7 @@ def check_device_memory(
 ) -> None:
     """Raise `MemoryNeededError` if the arrays do not fit the devices, or their input does not fit the host."""
     forced = terms.record_maps(device.kind) + sum(terms.maps(role) for role in ROLES)
-    arrays = planes_of(maps) + statistics_array_count(time_statistics, precision) + 3 * (scheme in ("srk2", "ds2"))
+    arrays = planes_of(maps) + statistics_array_count(time_statistics, precision) + 3 * (scheme in WORK_STATE)
     check_memory(rows.held_grid, device, precision, DEVICE_WORDS + forced + arrays)
 
 
@@ -333,9 +334,9 @@ class Setup:
 
     @property
     def array_count(self) -> int:
-        """Number of device arrays of the size of the grid: three states of three fields, bed, friction, terms."""
+        """Number of device arrays of the size of the grid: three or four states, bed, friction, terms."""
         terms = sum(self.terms.maps(role) for role in ("water", "x", "y"))
-        return 10 + (not self.uniform_manning) + terms
+        return 10 + 3 * (self.scheme in WORK_STATE) + (not self.uniform_manning) + terms
 
     @property
     def closed(self) -> bool:

@@ -14,6 +14,8 @@ from eagre.stepping.recording import Extra, Recorder, SampleBuffer
 MAX_CLOSE_STEPS = 3.0  # steps between output times below which values are sampled after every part of a cycle
 REQUESTS_BEFORE_CAPTURE = 3  # requests of a graph before it is captured: see `_graph_contents`
 MAX_SHARED_CYCLES = 8  # maximum size of the graphs that are used before, in cycles
+MAX_REJECTED_CYCLES = 2  # maximum cycles without an accepted step; a rejected step is repeated with its own limit
+MAX_REJECTED_STEPS = 50  # maximum consecutive rejected steps of a split scheme; each is half as long as the one before
 
 
 class GraphContent(NamedTuple):
@@ -57,9 +59,8 @@ class BatchStepping:
     divisions = 1  # equal parts of `launch_cycle`; values can be sampled after each part
     recorder: Recorder | None = None  # recorder of in-run sampling
     extra = Extra()  # launches that sampling adds to a batch of steps
-    way = "all"  # kind of launches in `launch_cycle`
+    first_cycle: Sequence[Any] = ()  # launches of the first step of a run, if another scheme makes it
     listed_steps = 0  # steps on the active tiles
-    max_rejected_cycles = 2  # maximum cycles without an accepted step; a rejected step is repeated with its own limit
     seen: Any  # clock as the host last read it
     balance: Any
     lines: Any
@@ -69,6 +70,7 @@ class BatchStepping:
     sample_buffers: Callable[
         [np.ndarray, np.ndarray], tuple[list[SampleBuffer], list[np.ndarray]]
     ]  # for cells; sets `extra`
+    failure: Any
     read_clock: Callable[[], np.ndarray]
     write_clock: Callable[[np.ndarray], None]
 
@@ -105,8 +107,23 @@ class BatchStepping:
         sides = {"clock": clock, "edges": self.setup.sides_at(clock[ck.T])}
         return {**sides, **self.balance.state(), **self.lines.state()}
 
+    @property
+    def way(self) -> str:
+        """Kind of launches in `launch_cycle`: "first" for the first step of a split scheme, or "all"."""
+        return "first" if self.first_cycle and self.seen[ck.STEPS] == 0.0 else "all"
+
     def step_batch(self, until: float, steps: int) -> int:
-        """Make up to `steps` steps towards `until`, s; return the number of completed steps.
+        """Make up to `steps` steps towards `until`, s; return the number of completed steps."""
+        if self.way != "first":
+            return self.steps_of_a_kind(until, steps)
+        count = self.steps_of_a_kind(until, 1)
+        goes_on = count == 1 and not self.failure and steps > 1 and self.seen[ck.T] < until
+        if goes_on and self.recorder is not None:
+            self.recorder.give()
+        return count + (self.steps_of_a_kind(until, steps - 1) if goes_on else 0)
+
+    def steps_of_a_kind(self, until: float, steps: int) -> int:
+        """Make a batch of steps with the launches of the present kind; return the number of completed steps.
 
         The steps are shortened to hit the sampling times. The batch ends early if the ring buffers are full.
         """
@@ -130,7 +147,7 @@ class BatchStepping:
                 return int(self.seen[ck.STEPS] - first)
             left, begins = self.seen[ck.STEPS_LEFT], False
             rejected = rejected + 1 if self.seen[ck.STEPS] == last else 0
-            if rejected > self.max_rejected_cycles:
+            if rejected > (MAX_REJECTED_STEPS if self.setup.split else MAX_REJECTED_CYCLES):
                 raise EagreError(
                     f"no time step is accepted at t = {self.seen[ck.T]:.10g} s. Please report this as a bug."
                 )

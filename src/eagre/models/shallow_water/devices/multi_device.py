@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,14 +28,13 @@ from eagre.boundaries import FaceRange
 from eagre.boundaries.ghosts import LAYERS, padded_bed_of_rows, segment_table
 from eagre.boundaries.subdomain import clip_segments, global_face_numbers, join_sums, slab_sums
 from eagre.decomposition import bands, check_memory_of_each, check_thickness, equal_parts
-from eagre.errors import InputError
 from eagre.kernels.water_sums import named_sums
 from eagre.models.shallow_water.active_tiles import ActiveTiles
 from eagre.models.shallow_water.engine import Engine
 from eagre.models.shallow_water.sampling.water_balance import Balance, CrossSectionVolumes
 from eagre.models.shallow_water.schedules import RowStreaming
 from eagre.models.shallow_water.setup import Setup
-from eagre.models.shallow_water.stages import row_streaming_tiles
+from eagre.models.shallow_water.stages.sweeps import schedule_for
 from eagre.models.shallow_water.step_batches import BatchStepping
 from eagre.stepping import clock as ck
 from eagre.stepping.maps import join_rows, maps_of_rows
@@ -43,7 +43,7 @@ from eagre.stepping.recording import Extra, SampleBuffer
 
 @dataclass(frozen=True, eq=False)
 class SubdomainSetup(Setup):
-    """Set-up of a row slab: `segments` include the halo rows, `faced` only the own rows."""
+    """Set-up of a row slab: `segments` and `walls` include the halo rows, `faced` only the own rows."""
 
     faced: Sequence[FaceRange] = ()
     corners: np.ndarray | None = None  # bed above the datum with a margin of two, from neighbours at interfaces
@@ -52,6 +52,10 @@ class SubdomainSetup(Setup):
     def padded_bed(self) -> np.ndarray:
         assert self.corners is not None
         return self.corners
+
+    def padded_walls(self) -> np.ndarray:
+        assert self.walls is not None
+        return self.walls
 
 
 def subdomain_setup(setup: Setup, first: int, last: int) -> SubdomainSetup:
@@ -69,6 +73,7 @@ def subdomain_setup(setup: Setup, first: int, last: int) -> SubdomainSetup:
         "manning": take(setup.manning, first, last),
         "terms": setup.terms.rows(first, last, grid),
         "first_row": first,
+        "walls": None if setup.walls is None else setup.padded_walls()[first : last + 2 * LAYERS + 1],
         "cross_sections": None if setup.cross_sections is None else setup.cross_sections.subset(first, last, first),
     }
     return SubdomainSetup(
@@ -127,12 +132,16 @@ class Written(NamedTuple):
     out: Any
 
 
-class SubdomainStreaming(RowStreaming):
-    """Schedule of a row slab: tails use the rates of all slabs, and ghosts are filled after a halo exchange."""
+class SubdomainSchedule(RowStreaming):
+    """Schedule of a row slab: tails use the rates of all slabs, and ghosts are filled after a halo exchange.
+
+    `slab_schedule` combines it with the class of the schedule of one device.
+    """
 
     def __init__(self, engine: Any) -> None:
         super().__init__(engine)
         self.rates, self.stages = self._all_rates, _split(self.listed or self.launches)
+        self.first_stages = _split(self.first)
         self.ghosts, self.fill = self.fill, [[] for _ in self.fill]
 
     def _allocate_rates(self, count: int) -> None:
@@ -148,13 +157,35 @@ class SubdomainStreaming(RowStreaming):
 
     def stage(self, phase: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Any]:
         """Return the launches of a stage, with a rate buffer that the next stage does not use."""
-        self.rates = self._local_rates[self._stage_count % 2]
-        self._stage_count += 1
+        self._use_next_rates()
         return [*super().stage(phase, q, old, out, **switches), Written(out)]
 
     def boundary(self, phase: int, q: Any, **switches: Any) -> list[Any]:
         """Return the launches of a boundary pass, followed by the marker of the end of a stage."""
         return [*super().boundary(phase, q, **switches), Written(None)]
+
+    def sweep(self, phase: int, q: Any, old: Any, out: Any) -> list[Any]:
+        """Return the launches of a sweep; see `stage`."""
+        self._use_next_rates()
+        return [*super().sweep(phase, q, old, out), Written(out)]  # type: ignore[misc]
+
+    def after_sweep(self, phase: int, q: Any) -> list[Any]:
+        """Return the launches of the boundary pass of a sweep; see `boundary`."""
+        return [*super().after_sweep(phase, q), Written(None)]  # type: ignore[misc]
+
+    def _use_next_rates(self) -> None:
+        self.rates = self._local_rates[self._stage_count % 2]
+        self._stage_count += 1
+
+
+def slab_schedule(setup: Setup, device: Device) -> type[SubdomainSchedule]:
+    """Return the class of the schedule of a row slab: `SubdomainSchedule` with the fastest schedule of full rows."""
+    return _of_slab(schedule_for(setup, device, tiles=False))
+
+
+@cache
+def _of_slab(schedule: Any) -> type[SubdomainSchedule]:
+    return type(f"Subdomain{schedule.__name__}", (SubdomainSchedule, schedule), {})
 
 
 def _split(launches: Sequence[Any]) -> list[StageLaunches]:
@@ -182,9 +213,9 @@ class Subdomain(Engine):
         self.rate_slices = rates
         super().__init__(setup, device, precision)
 
-    def schedule_class(self) -> type[SubdomainStreaming]:
-        """See `Engine.made_by`."""
-        return SubdomainStreaming
+    def schedule_class(self) -> type[SubdomainSchedule]:
+        """See `Engine.schedule_class`."""
+        return slab_schedule(self.setup, self.device)
 
     def local_state(self, state: Mapping[str, np.ndarray], budget: np.ndarray | None) -> dict[str, np.ndarray]:
         """Return the part of a domain state for this slab.
@@ -211,7 +242,6 @@ class MultiDeviceEngine(BatchStepping):
         self.setup, self.device, self.precision = setup, group, precision
         self.real = check_precision(precision)
         grid, count = setup.grid, len(group.devices)
-        _check_options(setup, count)
         check_thickness(group, grid.ny, MIN_ROWS, "rows", f"{MIN_ROWS} rows or more each")
         heights = equal_parts(grid.ny, count)
         halo, periodic = (LAYERS, 0), (setup.periodic[1], False)
@@ -221,9 +251,8 @@ class MultiDeviceEngine(BatchStepping):
         array_count = setup.array_count + setup.terms.record_maps(group.kind)
         row_bytes = array_count * (grid.nx + 5) * np.dtype(self.real).itemsize
         check_memory_of_each(group, [(rows + 5) * row_bytes for rows in heights])
-        max_rows = group.parameters("cpu.shallow-water").rows
-        on_cpu = group.kind == "cpu"
-        counts = [len(row_streaming_tiles.tiles_of(rows, grid.nx, max_rows)[0]) if on_cpu else 1 for rows in heights]
+        schedule = slab_schedule(setup, group.devices[0])
+        counts = [schedule.rate_count(one, (rows, grid.nx)) for one, rows in zip(group.devices, heights, strict=True)]
         self.rates = [Rates(counts, rank) for rank in range(count)]
         self.subdomains = []
         for rank, device in enumerate(group.devices):
@@ -245,11 +274,8 @@ class MultiDeviceEngine(BatchStepping):
         schedules = [subdomain.schedule for subdomain in self.subdomains]
         for rank, schedule in enumerate(schedules):
             transport.publish(rank, "rates", schedule.rates)
-        self.launch_cycle: list[Stage] = []
-        for k, stages in enumerate(zip(*(schedule.stages for schedule in schedules), strict=True)):
-            exchange = self._exchange(f"stage{k}", [stage.out for stage in stages], self._rates_after(k % 2))
-            boundary_stage = in_sequence(exchange, [stage.boundary for stage in stages])
-            self.launch_cycle += [[stage.interior for stage in stages], BARRIER, boundary_stage]
+        self._cycle = self._joined("stage", [schedule.stages for schedule in schedules])
+        self.first_cycle = self._joined("first", [schedule.first_stages for schedule in schedules])
         self.begin = [[subdomain.begin for subdomain in self.subdomains]]
         self.state_check = [[subdomain.state_check for subdomain in self.subdomains]]
         self._fill: list[list[Stage]] = []
@@ -258,6 +284,20 @@ class MultiDeviceEngine(BatchStepping):
             self._fill.append([BARRIER, in_sequence(exchange, [schedule.ghosts[k] for schedule in schedules])])
         self.steps_per_cycle, self.divisions = schedules[0].steps_per_cycle, schedules[0].divisions
         self.launches_per_cycle = len(schedules[0].launches) + len(schedules[0].stages)
+
+    def _joined(self, name: str, slabs: Sequence[Sequence[StageLaunches]]) -> list[Stage]:
+        """Return the stages of all slabs with barriers and exchanges; name : prefix of the published arrays."""
+        joined: list[Stage] = []
+        for k, stages in enumerate(zip(*slabs, strict=True)):
+            exchange = self._exchange(f"{name}{k}", [stage.out for stage in stages], self._rates_after(k % 2))
+            boundary_stage = in_sequence(exchange, [stage.boundary for stage in stages])
+            joined += [[stage.interior for stage in stages], BARRIER, boundary_stage]
+        return joined
+
+    @property
+    def launch_cycle(self) -> Sequence[Stage]:
+        """Stages of `steps_per_cycle` steps."""
+        return self.first_cycle if self.way == "first" else self._cycle
 
     def _exchange(self, name: str, arrays: Sequence[Any], more: Sequence[Message]) -> Stage:
         """Return the exchange of two halo rows of a state, and of additional messages."""
@@ -275,7 +315,7 @@ class MultiDeviceEngine(BatchStepping):
         return messages
 
     @property
-    def schedule(self) -> SubdomainStreaming:
+    def schedule(self) -> RowStreaming:
         """Schedule of every slab."""
         return self.subdomains[0].schedule
 
@@ -469,22 +509,3 @@ def engine_for(setup: Setup, device: Device | Group, precision: str) -> Engine |
     if isinstance(device, Group):
         return MultiDeviceEngine(setup, device, precision)
     return Engine(setup, device, precision)
-
-
-def _check_options(setup: Setup, count: int) -> None:
-    """Raise `InputError` for options that are not supported on several devices."""
-    if setup.kernels == "reference":
-        raise InputError(
-            f'kernels = "reference" on {count} devices', allowed="one device", fix='device = "cpu"',
-            problem="The reference kernels run on one device only.",
-        )  # fmt: skip
-    if setup.scheme not in ("rk2", "euler"):
-        raise InputError(
-            f'scheme = "{setup.scheme}" on {count} devices', allowed='one device, or scheme = "rk2" or "euler"',
-            fix='scheme = "rk2"', problem="This scheme runs on one device only.",
-        )  # fmt: skip
-    if setup.walls is not None:
-        raise InputError(
-            f"internal walls on {count} devices", allowed="one device", fix='device = "cpu"',
-            problem="Internal walls are supported on one device only.",
-        )  # fmt: skip

@@ -90,11 +90,10 @@ class Sweeps(SweepSteps):
 
     name = "fast"
 
-    def _prepare(self) -> int:
-        count = super()._prepare()
+    def _prepare(self) -> None:
+        super()._prepare()
         if self.engine.device.kind == "cpu":
-            self._scratch = np.zeros((count, sweep_cpu.SWEEP_SCRATCH), self.engine.real)
-        return count
+            self._scratch = np.zeros((len(self._tiles), sweep_cpu.SWEEP_SCRATCH), self.engine.real)
 
     def sweep(self, phase: int, q: Any, old: Any, out: Any) -> list[Launch]:
         """See `step.Sweeps`."""
@@ -163,11 +162,10 @@ class SplitStages(RowStreaming):
         """False: a separate launch accumulates the maps."""
         return False
 
-    def _prepare(self) -> int:
-        count = super()._prepare()
+    def _prepare(self) -> None:
+        super()._prepare()
         if self.engine.device.kind == "cpu":
-            self._scratch = np.zeros((count, sweep_cpu.SWEEP_SCRATCH), self.engine.real)
-        return count
+            self._scratch = np.zeros((len(self._tiles), sweep_cpu.SWEEP_SCRATCH), self.engine.real)
 
     def stage(self, phase: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
         """See `step.Stages`; a step on the active tiles is a step of "rk2"."""
@@ -187,8 +185,11 @@ class SplitStages(RowStreaming):
         return work
 
 
-def schedule_for(setup: Setup, device: Device) -> type[RowStreaming] | type[Tiles]:
-    """Return the class of the fastest schedule for a run on its device, or the reference schedule."""
+def schedule_for(setup: Setup, device: Device, *, tiles: bool = True) -> type[RowStreaming] | type[Tiles]:
+    """Return the class of the fastest schedule for a run on its device, or the reference schedule.
+
+    tiles : whether tile kernels are allowed.
+    """
     plain = setup.kernels == "reference"
     if setup.scheme == "srk2":
         return ReferenceSplitStages if plain else SplitStages
@@ -196,6 +197,6 @@ def schedule_for(setup: Setup, device: Device) -> type[RowStreaming] | type[Tile
         return PlainSweeps if plain else Sweeps
     if plain:
         return Reference
-    whole = setup.cross_sections is None and setup.walls is None and setup.active_tiles != "on"
+    whole = tiles and setup.cross_sections is None and setup.walls is None and setup.active_tiles != "on"
     is_small = whole and Tiles.serve(setup, device)
     return Tiles if is_small else RowStreaming
