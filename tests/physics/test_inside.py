@@ -8,7 +8,6 @@ import pytest
 import eagre
 from eagre import Boundaries, Discharge, Series, Wall
 from eagre.boundaries import InternalArea, InternalLine
-from eagre.errors import InputError
 
 MODELS = ("explicit", "implicit")
 NX, NY, DX, DY = 12, 9, 2.0, 1.5
@@ -139,7 +138,7 @@ def test_restart_goes_on_with_walls_and_discharges(kind):
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_several_devices(kind):
-    """Discharges run on several devices; walls do in the implicit model, and are refused by the explicit."""
+    """Discharges and walls run on several devices."""
     limit = 0.0 if kind == "explicit" else 1e-13  # the lines of thin slabs are joined to rounding
     grid, bed, given = rough(nx=5, ny=48 if kind == "explicit" else 124)
     pour = [InternalLine([(3.0, 3.0), (9.0, 60.0)], Discharge(0.4)), InternalLine([(7.0, 50.0)], Discharge(0.2))]
@@ -154,10 +153,6 @@ def test_several_devices(kind):
     again.restore(two.state())
     assert again.inflow == two.inflow
     walls = Boundaries(internal=[InternalLine([(3.0, 0.0), (8.0, 70.0)], Wall())])
-    if kind == "explicit":
-        with pytest.raises(InputError, match="internal walls on 2 devices"):
-            made(kind, grid, bed, walls, given, "cpu,cpu")
-        return
     one, two = (made(kind, grid, bed, walls, given, device, 0.05) for device in ("cpu", "cpu,cpu"))
     for model in (one, two):
         model.advance(1.0)
