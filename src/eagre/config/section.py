@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Self, get_args
+from typing import Any, ClassVar, Literal, Self, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, ValidationInfo, model_validator
 from pydantic.fields import FieldInfo
@@ -71,6 +71,8 @@ def _problems_of(section: type[Section], details: ErrorDetails) -> list[Problem]
     items = key[1:]
     at_key = all(isinstance(key_part, int) for key_part in items)  # the key itself, or an item of its list
     fix = f"{name} = {literal(example)}" if example is not None and at_key else ""
+    if kind == "literal_error":
+        cause = _no_choice(name, value, choices_of(field.annotation if field else None))
     if isinstance(cause, InputError):
         problems = problem_of(cause, key)
         return [replace(one, fix=fix) for one in problems] if items and fix else problems
@@ -91,6 +93,20 @@ def _problems_of(section: type[Section], details: ErrorDetails) -> list[Problem]
     text = _description(field)
     allowed = f"{message} ({text})" if text and len(key) == 1 else message
     return [Problem(key, _shown(value, name if len(key) == 1 else ""), allowed, fix)]
+
+
+def choices_of(hint: Any) -> tuple[str, ...]:
+    """Return the names of the first `Literal` in a type, or an empty tuple."""
+    if get_origin(hint) is Literal:
+        return get_args(hint)
+    return next((names for part in get_args(hint) if (names := choices_of(part))), ())
+
+
+def _no_choice(name: str, value: object, names: tuple[str, ...]) -> InputError:
+    """Return the error for a value that is not among `names`, with the nearest name."""
+    near = nearest(value, names) if isinstance(value, str) else None
+    fix = f'{name} = "{near or names[0]}"'
+    return InputError(f"{name} = {literal(value)}", allowed=", ".join(names), fix=fix)
 
 
 def _no_table(section: type[Section], key: tuple[int | str, ...], value: object) -> Problem:
@@ -118,7 +134,8 @@ def _unknown_key(section: type[Section], key: tuple[int | str, ...], value: obje
 def _may_take(field: FieldInfo | None, value: object) -> bool:
     """Return False for a list or table if the key accepts only a string, number or boolean."""
     kinds = [] if field is None else get_args(field.annotation) or (field.annotation,)
-    plain = bool(kinds) and all(kind in (str, Path, int, float, bool, type(None)) for kind in kinds)
+    single = (str, Path, int, float, bool, type(None))
+    plain = bool(kinds) and all(kind in single or isinstance(kind, str) for kind in kinds)
     return not (plain and isinstance(value, (list, dict)))
 
 

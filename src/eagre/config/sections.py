@@ -7,7 +7,7 @@ import math
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo
 
@@ -26,7 +26,6 @@ from eagre.config.values.types import (
     Precision,
     SeriesOutputFile,
     VariableNames,
-    one_of,
 )
 from eagre.config.values.units import is_quantity
 from eagre.errors import InputError
@@ -107,7 +106,7 @@ class RunSection(Section):
         default="auto", description="auto, cpu, cuda or cuda:<number>; several, separated by commas, share a run"
     )
     precision: Precision = Field(default="single", description="floating-point precision: single or double")
-    tuning: Annotated[str, one_of("auto", "same-bits", "off")] = Field(
+    tuning: Literal["auto", "same-bits", "off"] = Field(
         default="auto",
         description="use of tuned parameters: auto, same-bits (only those that do not change results) or off",
         examples=["auto"],

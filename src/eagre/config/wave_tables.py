@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo, model_validator
 
@@ -19,7 +19,6 @@ from eagre.config.values.types import (
     PositiveSeconds,
     Seconds,
     key_of,
-    one_of,
     quantity,
 )
 from eagre.config.values.units import parse_quantity
@@ -135,7 +134,7 @@ class _Steady(_Regular):
         examples=[0.0],
     )
 
-    datum: Annotated[str, one_of("mean_level", "still_water")] = Field(
+    datum: Literal["mean_level", "still_water"] = Field(
         default="mean_level",
         description="level z = 0: mean_level, or still_water next to water at rest (with set-down)",
         examples=["still_water"],
@@ -233,7 +232,7 @@ class _Summed(WaveSection):
         description='highest frequency, Hz or a string such as "3 rad/s"; default: highest of the spectrum',
         examples=["0.4 Hz"],
     )
-    stretching: Annotated[str, one_of("wheeler", "constant", "none")] = Field(
+    stretching: Literal["wheeler", "constant", "none"] = Field(
         default="wheeler",
         description="stretching of velocities near the surface: wheeler, constant or none",
         examples=["wheeler"],
@@ -248,10 +247,10 @@ class _Irregular(_Summed):
     count: int = Field(default=1000, ge=1, le=1_000_000, description="number of wave components", examples=[1000])
     phase_seed: int = Field(default=1, ge=0, description="seed of the phases", examples=[1])
     amplitude_seed: int = Field(default=2, ge=0, description="seed of directions and random amplitudes", examples=[2])
-    amplitudes: Annotated[str, one_of("deterministic", "random")] = Field(
+    amplitudes: Literal["deterministic", "random"] = Field(
         default="deterministic", description="component amplitudes: deterministic or random", examples=["random"]
     )
-    bins: Annotated[str, one_of("equal_energy", "equal_frequency")] = Field(
+    bins: Literal["equal_energy", "equal_frequency"] = Field(
         default="equal_energy", description="frequency bins: equal_energy or equal_frequency", examples=["equal_energy"]
     )
 

@@ -11,12 +11,11 @@ from pydantic import Field, PlainValidator, ValidationInfo
 
 from eagre.config.section import Section
 from eagre.config.toml import literal
-from eagre.config.values.types import InputFile, InputFiles, NoData, key_of, one_of, quantity
+from eagre.config.values.types import InputFile, InputFiles, NoData, key_of, quantity
 from eagre.config.values.units import unit_factor
 from eagre.config.water.terrain import Crs
 from eagre.errors import InputError
 from eagre.terms.weather_wind import AIR_DENSITY, LAWS, MAX_DRAG
-from eagre.time_varying.cyclone import PROFILES
 
 if TYPE_CHECKING:
     from eagre.grid import Grid
@@ -170,7 +169,7 @@ class CycloneSection(Section):
     ambient_pressure: Annotated[float, quantity("pressure")] = Field(
         default=101_300.0, description="ambient sea-level pressure, Pa", examples=["1013 hPa"]
     )
-    profile: Annotated[str, one_of(*PROFILES)] = Field(
+    profile: Literal["holland-1980", "holland-2010"] = Field(
         default="holland-1980", description="radial wind profile: holland-1980, or holland-2010 (with outer_radius)",
         examples=["holland-2010"],
     )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import AfterValidator, Field, model_validator
@@ -17,7 +17,6 @@ from eagre.config.values.types import (
     PositiveMetres,
     Rate,
     Temperature,
-    one_of,
 )
 from eagre.config.values.volumes import NumberVolume, SpeedVolume, TemperatureVolume, VolumeValue
 from eagre.config.water.terrain import Crs
@@ -41,8 +40,8 @@ if TYPE_CHECKING:
     from eagre.models.anelastic.model import AnelasticFlow
     from eagre.models.anelastic.subgrid.surface import Surface
 
-Side = Annotated[str, one_of("periodic", "wall")]
-LateralSide = Annotated[str, one_of("periodic", "wall", "open")]
+Side = Literal["periodic", "wall"]
+LateralSide = Literal["periodic", "wall", "open"]
 
 
 def _rising(levels: list[float] | int) -> list[float] | int:
@@ -90,7 +89,7 @@ class DomainSection(Section):
     boundaries_x: LateralSide = Field(default="periodic", description="periodic, wall or open (ambient wind)")
     boundaries_y: LateralSide = Field(default="periodic", description="periodic, wall or open (ambient wind)")
     boundaries_z: Side = Field(default="wall", description="wall or periodic")
-    periodic_points: Annotated[str, one_of("distinct", "duplicated")] = Field(
+    periodic_points: Literal["distinct", "duplicated"] = Field(
         default="distinct",
         description="distinct, or duplicated: nx, ny and levels of periodic axes include a last point that repeats the "
         "first, as in EULAG; the duplicate is removed",

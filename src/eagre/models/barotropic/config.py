@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -23,7 +23,6 @@ from eagre.config.values.types import (
     Rate,
     SeriesOutputFile,
     Viscosity,
-    one_of,
 )
 from eagre.config.water.terrain import Crs
 from eagre.errors import InputError
@@ -40,7 +39,7 @@ MAX_PARTICLES = 10**7
 class BasinSection(Section):
     """Basin geometry, boundary conditions and grid."""
 
-    kind: Annotated[str, one_of("box", "channel", "periodic")] = Field(
+    kind: Literal["box", "channel", "periodic"] = Field(
         default="box", description="box (closed by walls), channel (periodic along x) or periodic (along x and y)"
     )
     nx: int = Field(description="number of points from west to east, including wall points", ge=5, examples=[129])
@@ -59,7 +58,7 @@ class BasinSection(Section):
         description="coordinate reference system of x and y; required for files in other systems",
         examples=["ESRI:102014"],
     )
-    walls: Annotated[str, one_of("free-slip", "no-slip", "no-slip-thom")] = Field(
+    walls: Literal["free-slip", "no-slip", "no-slip-thom"] = Field(
         default="free-slip", description="free-slip, no-slip (Woods formula) or no-slip-thom (Thom formula)"
     )
 
@@ -204,13 +203,13 @@ class NumericsSection(Section):
     """Time step and numerical schemes."""
 
     time_step: PositiveSeconds = Field(description="time step", examples=["15 min"])
-    jacobian: Annotated[str, one_of("arakawa", "advective")] = Field(
+    jacobian: Literal["arakawa", "advective"] = Field(
         default="arakawa", description="arakawa (conserves energy and enstrophy) or advective (central differences)"
     )
-    scheme: Annotated[str, one_of("ab3", "ab2")] = Field(
+    scheme: Literal["ab3", "ab2"] = Field(
         default="ab3", description="time integration: ab3 or ab2 (Adams-Bashforth of order 3 or 2)"
     )
-    viscosity_scheme: Annotated[str, one_of("explicit", "implicit")] = Field(
+    viscosity_scheme: Literal["explicit", "implicit"] = Field(
         default="explicit", description="time integration of viscosity: explicit or implicit (Crank-Nicolson)"
     )
     compensated_summation: bool = Field(

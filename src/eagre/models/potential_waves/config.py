@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -15,7 +15,7 @@ from eagre.config.maps import AveragesSection
 from eagre.config.section import Section
 from eagre.config.values.field_values import ElevationField, FieldValue, LengthField, NumberField
 from eagre.config.values.signals import Signal, signal
-from eagre.config.values.types import Metres, PositiveMetres, PositiveSeconds, Seconds, one_of
+from eagre.config.values.types import Metres, PositiveMetres, PositiveSeconds, Seconds
 from eagre.config.water.terrain import Crs
 from eagre.config.wave_tables import Wave
 from eagre.errors import InputError
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 SpeedSignal = Annotated[Signal, signal("speed")]
 LengthSignal = Annotated[Signal, signal("length")]
-Side = Annotated[str, one_of("west", "east", "south", "north")]
+Side = Literal["west", "east", "south", "north"]
 REGULAR = ("airy", "stokes", "stream_function")
 SEAS = ("jonswap", "pierson_moskowitz", "tma")  # spectra with a peak period
 LEVEL = 0.01  # relative variation of the depth up to which the bed counts as level
@@ -57,7 +57,7 @@ class BasinSection(Section):
     crs: Crs | None = Field(
         default=None, description="coordinate reference system of x and y, such as EPSG:32633", examples=["EPSG:32633"]
     )
-    periodic: Annotated[str, one_of("none", "x", "y", "both")] = Field(
+    periodic: Literal["none", "x", "y", "both"] = Field(
         default="none", description="periodic axes: none (walls on all sides), x, y or both", examples=["x"]
     )
     depth: LengthField | None = Field(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, PrivateAttr, field_validator
 
 from eagre.config.section import Section
 from eagre.config.values.field_values import ManningField
-from eagre.config.values.types import Acceleration, PositiveMetres, PositiveSeconds, one_of
+from eagre.config.values.types import Acceleration, PositiveMetres, PositiveSeconds
 from eagre.config.water.sections import WaterCase
 from eagre.errors import InputError
 
@@ -22,7 +22,7 @@ def _on_or_off(value: Any) -> Any:
     return ("on" if value else "off") if isinstance(value, bool) else value
 
 
-ActiveTiles = Annotated[str, one_of("auto", "on", "off"), BeforeValidator(_on_or_off)]
+ActiveTiles = Annotated[Literal["auto", "on", "off"], BeforeValidator(_on_or_off)]
 
 
 class FrictionSection(Section):
@@ -34,11 +34,11 @@ class FrictionSection(Section):
 class NumericsSection(Section):
     """Options of the numerical scheme. Keys that are left out take the default of the model."""
 
-    scheme: Annotated[str, one_of("rk2", "euler", "srk2", "ds1", "ds2", "auto")] | None = Field(
+    scheme: Literal["rk2", "euler", "srk2", "ds1", "ds2", "auto"] | None = Field(
         default=None,
         description="rk2, euler, srk2, ds1, ds2, or auto: the fastest second-order scheme measured by eagre tune",
     )
-    wet_dry: Annotated[str, one_of("hydrostatic", "kurganov-petrova")] | None = Field(
+    wet_dry: Literal["hydrostatic", "kurganov-petrova"] | None = Field(
         default=None, description="wetting-and-drying scheme: hydrostatic or kurganov-petrova"
     )
     active_tiles: ActiveTiles | None = Field(
@@ -57,7 +57,7 @@ class NumericsSection(Section):
     desingularisation_depth: PositiveMetres | None = Field(
         default=None, description="depth below which velocities are desingularised, metres", examples=[0.001]
     )
-    time_step_control: Annotated[str, one_of("predicted", "exact")] | None = Field(
+    time_step_control: Literal["predicted", "exact"] | None = Field(
         default=None, description="time-step control: predicted or exact"
     )
     predicted_fraction: float | None = Field(

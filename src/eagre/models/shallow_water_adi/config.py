@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from eagre.config.section import Section
 from eagre.config.values.field_values import ChezyField, ManningField, NumberField
-from eagre.config.values.types import Acceleration, PositiveMetres, PositiveSeconds, Viscosity, one_of
+from eagre.config.values.types import Acceleration, PositiveMetres, PositiveSeconds, Viscosity
 from eagre.config.water.sections import WaterCase
 from eagre.errors import InputError
 
@@ -45,20 +45,20 @@ class ImplicitSection(Section):
 
     time_step: PositiveSeconds = Field(description="the time step", examples=["20 s"])
     viscosity: Viscosity = Field(default=0.0, description="eddy viscosity, m2/s", examples=["5 m2/s"])
-    dissipation: Annotated[str, one_of("froude", "none")] | None = Field(
+    dissipation: Literal["froude", "none"] | None = Field(
         default=None,
         description="numerical dissipation: froude (upwinding at high Froude numbers, limited cross-advection) or none",
     )
-    momentum_advection: Annotated[str, one_of("on", "off")] | None = Field(
+    momentum_advection: Literal["on", "off"] | None = Field(
         default=None, description="advection of momentum: on or off"
     )
-    drying: Annotated[str, one_of("on", "off")] | None = Field(
+    drying: Literal["on", "off"] | None = Field(
         default=None, description="wetting and drying: on, or off if all cells except land stay wet"
     )
     dry_depth: PositiveMetres | None = Field(
         default=None, description="water depth at a face below which the face is closed, metres", examples=[0.01]
     )
-    start: Annotated[str, one_of("half-step", "zero")] | None = Field(
+    start: Literal["half-step", "zero"] | None = Field(
         default=None, description="initial staggering: half-step (second order) or zero (first order)"
     )
     gravity: Acceleration | None = Field(default=None, description="gravitational acceleration, m/s2", examples=[9.81])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
 from eagre.config.section import Section
-from eagre.config.values.types import Acceleration, InputFile, Rate, Temperature, one_of, quantity
+from eagre.config.values.types import Acceleration, InputFile, Rate, Temperature, quantity
 from eagre.constants import GRAVITY, REFERENCE_PRESSURE
 from eagre.errors import InputError
 
@@ -48,7 +48,7 @@ def _wind(wind: list[float]) -> list[float]:
 class AtmosphereSection(Section):
     """Atmosphere: equations, reference state and ambient state."""
 
-    equations: Annotated[str, one_of("anelastic", "boussinesq", "incompressible")] = Field(
+    equations: Literal["anelastic", "boussinesq", "incompressible"] = Field(
         default="anelastic", description="anelastic, boussinesq or incompressible", examples=["boussinesq"]
     )
     theta: Temperature = Field(default=300.0, description="potential temperature at z = 0, K", gt=0, examples=[300.0])
@@ -74,10 +74,10 @@ class AtmosphereSection(Section):
         default=None, description="an input_sounding file or a table; replaces theta, buoyancy_frequency and wind",
         examples=["input_sounding"],
     )  # fmt: skip
-    reference: Annotated[str, one_of("isentropic", "sounding")] = Field(
+    reference: Literal["isentropic", "sounding"] = Field(
         default="isentropic", description="reference state with a sounding: isentropic, or the sounding"
     )
-    moisture: Annotated[str, one_of("refuse", "virtual")] = Field(
+    moisture: Literal["refuse", "virtual"] = Field(
         default="refuse",
         description="moisture of a sounding: refuse (an error), or virtual (use virtual potential temperature)",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -19,7 +19,6 @@ from eagre.config.values.types import (
     PositiveSeconds,
     SeriesOutputFile,
     VariableNames,
-    one_of,
 )
 from eagre.errors import InputError
 from eagre.models.anelastic.sampling.slices import ACROSS
@@ -194,7 +193,7 @@ class SpectraSection(MeasuredSection):
     heights: Annotated[list[Metres], BeforeValidator(_several)] = Field(
         description="heights above z = 0 and above all terrain, metres", examples=[[100.0, 500.0]]
     )
-    axes: list[Annotated[str, one_of("x", "y")]] | None = Field(
+    axes: list[Literal["x", "y"]] | None = Field(
         default=None, description="axes of the spectra; all periodic axes by default", examples=[["x"]]
     )
     variables: VariableNames | None = Field(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from eagre.config.section import Section
 from eagre.config.values.field_values import LengthField, NumberField
 from eagre.config.values.signals import HeatFluxSignal, KinematicHeatFluxSignal, Signal
-from eagre.config.values.types import PositiveMetres, one_of
+from eagre.config.values.types import PositiveMetres
 from eagre.config.values.units import DIMENSIONS, parse_quantity
 from eagre.errors import InputError
 from eagre.grid import Grid
@@ -23,7 +23,7 @@ from eagre.time_varying.series import Series
 class ClosureSection(Section):
     """Subgrid-scale closure."""
 
-    kind: Annotated[str, one_of("smagorinsky")] = Field(
+    kind: Literal["smagorinsky"] = Field(
         default="smagorinsky", description="kind of closure: smagorinsky", examples=["smagorinsky"]
     )
     constant: float = Field(

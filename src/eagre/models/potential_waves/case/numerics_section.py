@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
 from eagre.config.section import Section
-from eagre.config.values.types import Acceleration, PositiveSeconds, one_of
+from eagre.config.values.types import Acceleration, PositiveSeconds
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.models.potential_waves.laplace.base import MAX_ITERATIONS
@@ -24,7 +24,7 @@ def _whole_order(order: int) -> int:
 class MultigridSection(Section):
     """Multigrid preconditioner of the horizontal equations; the defaults are the fastest known."""
 
-    cycle: Annotated[str, one_of("V", "W", "F")] = Field(default="V", description="cycle: V, W or F", examples=["W"])
+    cycle: Literal["V", "W", "F"] = Field(default="V", description="cycle: V, W or F", examples=["W"])
     pre: int = Field(default=1, description="number of pre-smoothing sweeps", ge=0, le=100, examples=[2])
     post: int = Field(default=1, description="number of post-smoothing sweeps", ge=0, le=100, examples=[2])
     levels: int | None = Field(default=None, description="maximum number of grids", ge=1, examples=[4])
@@ -34,7 +34,7 @@ class MultigridSection(Section):
         ge=1.0,
         examples=[2.0],
     )
-    smoother: Annotated[str, one_of("red-black", "jacobi")] = Field(
+    smoother: Literal["red-black", "jacobi"] = Field(
         default="red-black", description="smoother: red-black or jacobi", examples=["jacobi"]
     )
     weight: float = Field(default=0.8, description="weight of Jacobi sweeps", gt=0, le=1, examples=[0.8])
@@ -85,7 +85,7 @@ class NumericsSection(Section):
         le=100000,
         examples=[200],
     )
-    on_nonconvergence: Annotated[str, one_of("error", "continue")] = Field(
+    on_nonconvergence: Literal["error", "continue"] = Field(
         default="error",
         description="action after max_iterations: error, or continue with the last iterate",
         examples=["continue"],
@@ -95,10 +95,10 @@ class NumericsSection(Section):
         default=0, description="number of steps between Savitzky-Golay filterings of the surface; 0: none", ge=0,
         examples=[10],
     )  # fmt: skip
-    correction_precision: Annotated[str, one_of("single", "double")] = Field(
+    correction_precision: Literal["single", "double"] = Field(
         default="single", description="precision of the corrections in a double-precision run", examples=["double"]
     )
-    preconditioner: Annotated[str, one_of("modes", "lines")] = Field(
+    preconditioner: Literal["modes", "lines"] = Field(
         default="modes", description="preconditioner: modes, or lines along sigma, which is slower", examples=["lines"]
     )
     multigrid: MultigridSection | None = Field(default=None, description="the section [numerics.multigrid]")
