@@ -7,7 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, ValidationInfo, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
@@ -23,7 +31,7 @@ class Section(BaseModel):
     """Table of a case file. Undeclared keys are errors; the message suggests the nearest valid key.
 
     Types are strict: the string "yes" is not a boolean, true is not a number, "2" and 2.0 are not integers.
-    Messages contain the ``description`` of a key and its first ``examples`` entry as the value to write.
+    Messages contain the description of a key and its example (`case_key`) as the value to write.
     """
 
     model_config = ConfigDict(
@@ -49,6 +57,11 @@ class Section(BaseModel):
     def keys(cls) -> list[str]:
         """Return the names of the keys in a case file."""
         return [field.alias or name for name, field in cls.model_fields.items()]
+
+
+def case_key(description: str, example: Any = None, **more: Any) -> Any:
+    """Return the pydantic field of a key with its description and an example; more : default, bounds, alias."""
+    return Field(description=description, examples=None if example is None else [example], **more)
 
 
 def check(section: type[Section], data: Any, context: Any = None) -> Any:

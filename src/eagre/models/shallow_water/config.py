@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, PrivateAttr, field_validator
+from pydantic import BeforeValidator, PrivateAttr, field_validator
 
-from eagre.config.section import Section
+from eagre.config.section import Section, case_key
 from eagre.config.values.field_values import ManningField
 from eagre.config.values.types import Acceleration, PositiveMetres, PositiveSeconds
 from eagre.config.water.sections import WaterCase
@@ -28,49 +28,37 @@ ActiveTiles = Annotated[Literal["auto", "on", "off"], BeforeValidator(_on_or_off
 class FrictionSection(Section):
     """Bed friction."""
 
-    manning: ManningField = Field(description="Manning's n, s m-1/3", examples=[0.03])
+    manning: ManningField = case_key("Manning's n, s m-1/3", 0.03)
 
 
 class NumericsSection(Section):
     """Options of the numerical scheme. Keys that are left out take the default of the model."""
 
-    scheme: Literal["rk2", "euler", "srk2", "ds1", "ds2", "auto"] | None = Field(
-        default=None,
-        description="rk2, euler, srk2, ds1, ds2, or auto: the fastest second-order scheme measured by eagre tune",
+    scheme: Literal["rk2", "euler", "srk2", "ds1", "ds2", "auto"] | None = case_key(
+        "rk2, euler, srk2, ds1, ds2, or auto: the fastest second-order scheme measured by eagre tune", default=None
     )
-    wet_dry: Literal["hydrostatic", "kurganov-petrova"] | None = Field(
-        default=None, description="wetting-and-drying scheme: hydrostatic or kurganov-petrova"
+    wet_dry: Literal["hydrostatic", "kurganov-petrova"] | None = case_key(
+        "wetting-and-drying scheme: hydrostatic or kurganov-petrova", default=None
     )
-    active_tiles: ActiveTiles | None = Field(
-        default=None, description="skip dry tiles: auto, on or off", examples=["auto"]
+    active_tiles: ActiveTiles | None = case_key("skip dry tiles: auto, on or off", "auto", default=None)
+    minmod_theta: float | None = case_key(
+        "parameter of the minmod limiter, 1 (most diffusive) to 2 (least diffusive)", 1.3, default=None, ge=1, le=2
     )
-    minmod_theta: float | None = Field(
-        default=None,
-        description="parameter of the minmod limiter, 1 (most diffusive) to 2 (least diffusive)",
-        ge=1,
-        le=2,
-        examples=[1.3],
+    courant_number: float | None = case_key("Courant number, above 0 to 0.5", 0.25, default=None, gt=0, le=0.5)
+    desingularisation_depth: PositiveMetres | None = case_key(
+        "depth below which velocities are desingularised, metres", 0.001, default=None
     )
-    courant_number: float | None = Field(
-        default=None, description="Courant number, above 0 to 0.5", gt=0, le=0.5, examples=[0.25]
+    time_step_control: Literal["predicted", "exact"] | None = case_key(
+        "time-step control: predicted or exact", default=None
     )
-    desingularisation_depth: PositiveMetres | None = Field(
-        default=None, description="depth below which velocities are desingularised, metres", examples=[0.001]
+    predicted_fraction: float | None = case_key(
+        "time step of ds1 and ds2 as a fraction of the limit of the previous step, 0.5 to 1", default=None, ge=0.5, le=1
     )
-    time_step_control: Literal["predicted", "exact"] | None = Field(
-        default=None, description="time-step control: predicted or exact"
+    max_time_step: PositiveSeconds | None = case_key("maximum time step", "1 s", default=None)
+    time_step: PositiveSeconds | None = case_key(
+        "fixed time step; without it the step is adaptive", "0.1 s", default=None
     )
-    predicted_fraction: float | None = Field(
-        default=None,
-        description="time step of ds1 and ds2 as a fraction of the limit of the previous step, 0.5 to 1",
-        ge=0.5,
-        le=1,
-    )
-    max_time_step: PositiveSeconds | None = Field(default=None, description="maximum time step", examples=["1 s"])
-    time_step: PositiveSeconds | None = Field(
-        default=None, description="fixed time step; without it the step is adaptive", examples=["0.1 s"]
-    )
-    gravity: Acceleration | None = Field(default=None, description="gravitational acceleration, m/s2", examples=[9.81])
+    gravity: Acceleration | None = case_key("gravitational acceleration, m/s2", 9.81, default=None)
 
     @field_validator("time_step", mode="before")
     @classmethod
@@ -90,8 +78,8 @@ class ShallowWaterCase(WaterCase):
     default_variables: ClassVar[tuple[str, ...]] = ("surface_elevation", "depth", "velocity_x", "velocity_y")
     gauge_variables: ClassVar[tuple[str, ...]] = ("surface_elevation", "depth", "velocity_x", "velocity_y")
 
-    friction: FrictionSection | None = Field(default=None, description="the section [friction]")
-    numerics: NumericsSection = Field(default_factory=NumericsSection, description="the section [numerics]")
+    friction: FrictionSection | None = case_key("the section [friction]", default=None)
+    numerics: NumericsSection = case_key("the section [numerics]", default_factory=NumericsSection)
     _why: str = PrivateAttr("")  # reason for the choice of the scheme
 
     def build(self, device: Any = None, precision: str | None = None) -> ShallowWater:

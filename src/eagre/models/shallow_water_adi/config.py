@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
-from eagre.config.section import Section
+from eagre.config.section import Section, case_key
 from eagre.config.values.field_values import ChezyField, ManningField, NumberField
 from eagre.config.values.types import Acceleration, PositiveMetres, PositiveSeconds, Viscosity
 from eagre.config.water.sections import WaterCase
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 class LandMaskSection(Section):
     """Land mask: cells that are never wet."""
 
-    where: NumberField = Field(description="land mask; nonzero values are land", examples=["bed > 5"])
+    where: NumberField = case_key("land mask; nonzero values are land", "bed > 5")
 
 
 class BedFrictionSection(Section):
     """Bed friction: Manning's n or Chezy's C."""
 
-    manning: ManningField | None = Field(default=None, description="Manning's n, s m-1/3", examples=[0.03])
-    chezy: ChezyField | None = Field(default=None, description="Chezy's C, m1/2 s-1", examples=[60.0])
+    manning: ManningField | None = case_key("Manning's n, s m-1/3", 0.03, default=None)
+    chezy: ChezyField | None = case_key("Chezy's C, m1/2 s-1", 60.0, default=None)
 
     @model_validator(mode="after")
     def _one_law(self) -> BedFrictionSection:
@@ -43,25 +43,23 @@ class BedFrictionSection(Section):
 class ImplicitSection(Section):
     """Options of the numerical scheme. Keys that are left out take the default of the model."""
 
-    time_step: PositiveSeconds = Field(description="the time step", examples=["20 s"])
-    viscosity: Viscosity = Field(default=0.0, description="eddy viscosity, m2/s", examples=["5 m2/s"])
-    dissipation: Literal["froude", "none"] | None = Field(
+    time_step: PositiveSeconds = case_key("the time step", "20 s")
+    viscosity: Viscosity = case_key("eddy viscosity, m2/s", "5 m2/s", default=0.0)
+    dissipation: Literal["froude", "none"] | None = case_key(
+        "numerical dissipation: froude (upwinding at high Froude numbers, limited cross-advection) or none",
         default=None,
-        description="numerical dissipation: froude (upwinding at high Froude numbers, limited cross-advection) or none",
     )
-    momentum_advection: Literal["on", "off"] | None = Field(
-        default=None, description="advection of momentum: on or off"
+    momentum_advection: Literal["on", "off"] | None = case_key("advection of momentum: on or off", default=None)
+    drying: Literal["on", "off"] | None = case_key(
+        "wetting and drying: on, or off if all cells except land stay wet", default=None
     )
-    drying: Literal["on", "off"] | None = Field(
-        default=None, description="wetting and drying: on, or off if all cells except land stay wet"
+    dry_depth: PositiveMetres | None = case_key(
+        "water depth at a face below which the face is closed, metres", 0.01, default=None
     )
-    dry_depth: PositiveMetres | None = Field(
-        default=None, description="water depth at a face below which the face is closed, metres", examples=[0.01]
+    start: Literal["half-step", "zero"] | None = case_key(
+        "initial staggering: half-step (second order) or zero (first order)", default=None
     )
-    start: Literal["half-step", "zero"] | None = Field(
-        default=None, description="initial staggering: half-step (second order) or zero (first order)"
-    )
-    gravity: Acceleration | None = Field(default=None, description="gravitational acceleration, m/s2", examples=[9.81])
+    gravity: Acceleration | None = case_key("gravitational acceleration, m/s2", 9.81, default=None)
 
 
 class ShallowWaterADICase(WaterCase):
@@ -71,9 +69,9 @@ class ShallowWaterADICase(WaterCase):
     default_variables: ClassVar[tuple[str, ...]] = ("surface_elevation", "depth", "velocity_x", "velocity_y")
     gauge_variables: ClassVar[tuple[str, ...]] = ("surface_elevation", "depth", "velocity_x", "velocity_y")
 
-    land_mask: LandMaskSection | None = Field(default=None, description="the section [land_mask]")
-    friction: BedFrictionSection | None = Field(default=None, description="the section [friction]")
-    numerics: ImplicitSection = Field(description="the section [numerics]", examples=[{"time_step": "20 s"}])
+    land_mask: LandMaskSection | None = case_key("the section [land_mask]", default=None)
+    friction: BedFrictionSection | None = case_key("the section [friction]", default=None)
+    numerics: ImplicitSection = case_key("the section [numerics]", {"time_step": "20 s"})
 
     def build(self, device: Any = None, precision: str | None = None) -> ShallowWaterADI:
         """Build the model: grid, bed, land mask, initial water, boundaries and source terms.
