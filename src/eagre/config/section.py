@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, get_args, get_origin
+from typing import Any, ClassVar, Self, get_args
 
 from pydantic import (
     BaseModel,
@@ -85,7 +85,7 @@ def _problems_of(section: type[Section], details: ErrorDetails) -> list[Problem]
     at_key = all(isinstance(key_part, int) for key_part in items)  # the key itself, or an item of its list
     fix = f"{name} = {literal(example)}" if example is not None and at_key else ""
     if kind == "literal_error":
-        cause = _no_choice(name, value, choices_of(field.annotation if field else None))
+        cause = _no_choice(name, value, field.annotation if field else None)
     if isinstance(cause, InputError):
         problems = problem_of(cause, key)
         return [replace(one, fix=fix) for one in problems] if items and fix else problems
@@ -108,15 +108,21 @@ def _problems_of(section: type[Section], details: ErrorDetails) -> list[Problem]
     return [Problem(key, _shown(value, name if len(key) == 1 else ""), allowed, fix)]
 
 
-def choices_of(hint: Any) -> tuple[str, ...]:
-    """Return the names of the first `Literal` in a type, or an empty tuple."""
-    if get_origin(hint) is Literal:
-        return get_args(hint)
-    return next((names for part in get_args(hint) if (names := choices_of(part))), ())
+def elements_of(hint: Any) -> Iterator[Any]:
+    """Yield the plain types, the names of choices and the metadata of a type."""
+    metadata = getattr(hint, "__metadata__", ())
+    inner = (hint.__origin__,) if metadata else get_args(hint)
+    for one in inner:
+        yield from elements_of(one)
+    if not inner:
+        yield hint
+    for one in metadata:
+        yield from getattr(one, "metadata", (one,))
 
 
-def _no_choice(name: str, value: object, names: tuple[str, ...]) -> InputError:
-    """Return the error for a value that is not among `names`, with the nearest name."""
+def _no_choice(name: str, value: object, hint: Any) -> InputError:
+    """Return the error for a value that is not among the choices of a type, with the nearest choice."""
+    names = [one for one in elements_of(hint) if isinstance(one, str)]
     near = nearest(value, names) if isinstance(value, str) else None
     fix = f'{name} = "{near or names[0]}"'
     return InputError(f"{name} = {literal(value)}", allowed=", ".join(names), fix=fix)
