@@ -17,9 +17,11 @@ from eagre.config.section import Section, case_key, check, elements_of
 from eagre.config.values.types import PositiveSeconds
 from eagre.errors import InputError
 from eagre.models.barotropic import options as barotropic
+from eagre.models.shallow_water_adi import options as shallow_water_adi
 
 DECLARATIONS = {
     "BarotropicVorticity": (barotropic.Boundaries, barotropic.Numerics, barotropic.Physics),
+    "ShallowWaterADI": (shallow_water_adi.Numerics,),
 }
 
 
@@ -49,7 +51,9 @@ def test_the_constructor_has_the_declared_arguments(kind):
 
 def test_every_declaration_is_compared():
     """All declarations that modules of models contain."""
-    found = [value for value in vars(barotropic).values() if inspect.isclass(value) and is_dataclass(value)]
+    modules = (barotropic, shallow_water_adi)
+    values = [value for module in modules for value in vars(module).values()]
+    found = [value for value in values if inspect.isclass(value) and is_dataclass(value)]
     assert {*found} == {one for kinds in DECLARATIONS.values() for one in kinds}
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from pydantic import model_validator
 
 from eagre.config.section import Section, case_key
 from eagre.config.values.field_values import ChezyField, ManningField, NumberField
-from eagre.config.values.types import Acceleration, PositiveMetres, PositiveSeconds, Viscosity
 from eagre.config.water.sections import WaterCase
 from eagre.errors import InputError
+from eagre.models.shallow_water_adi.options import Numerics
 
 if TYPE_CHECKING:
     from eagre.models.shallow_water_adi.model import ShallowWaterADI
@@ -40,26 +40,8 @@ class BedFrictionSection(Section):
         return self
 
 
-class ImplicitSection(Section):
-    """Options of the numerical scheme. Keys that are left out take the default of the model."""
-
-    time_step: PositiveSeconds = case_key("the time step", "20 s")
-    viscosity: Viscosity = case_key("eddy viscosity, m2/s", "5 m2/s", default=0.0)
-    dissipation: Literal["froude", "none"] | None = case_key(
-        "numerical dissipation: froude (upwinding at high Froude numbers, limited cross-advection) or none",
-        default=None,
-    )
-    momentum_advection: Literal["on", "off"] | None = case_key("advection of momentum: on or off", default=None)
-    drying: Literal["on", "off"] | None = case_key(
-        "wetting and drying: on, or off if all cells except land stay wet", default=None
-    )
-    dry_depth: PositiveMetres | None = case_key(
-        "water depth at a face below which the face is closed, metres", 0.01, default=None
-    )
-    start: Literal["half-step", "zero"] | None = case_key(
-        "initial staggering: half-step (second order) or zero (first order)", default=None
-    )
-    gravity: Acceleration | None = case_key("gravitational acceleration, m/s2", 9.81, default=None)
+class ImplicitSection(Section, Numerics):
+    """Options of the numerical scheme."""
 
 
 class ShallowWaterADICase(WaterCase):
@@ -96,4 +78,4 @@ class ShallowWaterADICase(WaterCase):
             mask = self._values("land_mask", self.land_mask, "where", grid, bed)
             options["land_mask"] = np.broadcast_to(mask, grid.shape) != 0
         with self.naming("initial", "friction", "numerics", "run", "maps"), self._naming_sources():
-            return ShallowWaterADI(grid, corners, **options, **self.numerics.model_dump(exclude_none=True))
+            return ShallowWaterADI(grid, corners, **options, **self.numerics.model_dump(exclude_unset=True))
