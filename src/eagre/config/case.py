@@ -227,7 +227,12 @@ class Case(Section):
         return {"device": device, "precision": precision}
 
     def build(self, device: Any = None, precision: str | None = None) -> Model:
-        """Build the model of the case; arguments override [run].
+        """Build the model of the case, with its grid, initial state, boundaries and forcing.
+
+        Parameters
+        ----------
+        device, precision : str or Device, str, optional
+            Override the keys of the section [run].
 
         Raises
         ------

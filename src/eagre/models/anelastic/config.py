@@ -296,17 +296,6 @@ class AnelasticCase(Case):
         return self
 
     def build(self, device: Any = None, precision: str | None = None) -> AnelasticFlow:
-        """Construct the model.
-
-        Parameters
-        ----------
-        device, precision : str or Device, str, optional
-            Override the values of [run].
-
-        Returns
-        -------
-        AnelasticFlow
-        """
         from eagre.models.anelastic.base.atmosphere import check_height
         from eagre.models.anelastic.model import AnelasticFlow
 

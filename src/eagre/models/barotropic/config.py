@@ -204,17 +204,6 @@ class BarotropicCase(Case):
         return self
 
     def build(self, device: Any = None, precision: str | None = None) -> BarotropicVorticity:
-        """Return the model of the case, including forcing and initial flow.
-
-        Parameters
-        ----------
-        device, precision : str or Device, str, optional
-            Override the values of [run].
-
-        Returns
-        -------
-        BarotropicVorticity
-        """
         from eagre.models.barotropic.inputs import grid_positions
         from eagre.models.barotropic.layers import Layers
         from eagre.models.barotropic.model import BarotropicVorticity

@@ -214,17 +214,6 @@ class PotentialWavesCase(Case):
         return reflection_of(model.setup, incident, list(self.gauges.on(model.grid).values()), lambda: records(name))
 
     def build(self, device: Any = None, precision: str | None = None) -> PotentialWaves:
-        """Build the model.
-
-        Parameters
-        ----------
-        device, precision : str or Device, str, optional
-            Replacements for the values of [run].
-
-        Returns
-        -------
-        PotentialWaves
-        """
         from eagre.models.potential_waves.model import PotentialWaves
 
         with self.at("basin"):

@@ -83,17 +83,6 @@ class ShallowWaterCase(WaterCase):
     _why: str = PrivateAttr("")  # reason for the choice of the scheme
 
     def build(self, device: Any = None, precision: str | None = None) -> ShallowWater:
-        """Build the model: grid, bed, initial water, boundaries and source terms.
-
-        Parameters
-        ----------
-        device, precision : str or Device, str, optional
-            Override the keys of the section [run].
-
-        Returns
-        -------
-        ShallowWater
-        """
         from eagre.local_rows import LocalRows
         from eagre.models.shallow_water.model import MIN_ROWS, ShallowWater
 

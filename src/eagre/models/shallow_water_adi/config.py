@@ -56,17 +56,6 @@ class ShallowWaterADICase(WaterCase):
     numerics: ImplicitSection = case_key("the section [numerics]", {"time_step": "20 s"})
 
     def build(self, device: Any = None, precision: str | None = None) -> ShallowWaterADI:
-        """Build the model: grid, bed, land mask, initial water, boundaries and source terms.
-
-        Parameters
-        ----------
-        device, precision : str or Device, str, optional
-            Override the keys of the section [run].
-
-        Returns
-        -------
-        ShallowWaterADI
-        """
         from eagre.models.shallow_water_adi.model import ShallowWaterADI
 
         rows, corners, bed = self._terrain()
