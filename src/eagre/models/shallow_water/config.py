@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, PrivateAttr, field_validator
+from pydantic import PrivateAttr, field_validator
 
 from eagre.config.section import Section, case_key
 from eagre.config.values.field_values import ManningField
-from eagre.config.values.types import Acceleration, PositiveMetres, PositiveSeconds
 from eagre.config.water.sections import WaterCase
 from eagre.errors import InputError
+from eagre.models.shallow_water.options import Numerics
 
 if TYPE_CHECKING:
     from eagre.models.shallow_water.model import ShallowWater
 
 USUAL_SCHEME = "rk2"
-
-
-def _on_or_off(value: Any) -> Any:
-    return ("on" if value else "off") if isinstance(value, bool) else value
-
-
-ActiveTiles = Annotated[Literal["auto", "on", "off"], BeforeValidator(_on_or_off)]
 
 
 class FrictionSection(Section):
@@ -31,34 +24,12 @@ class FrictionSection(Section):
     manning: ManningField = case_key("Manning's n, s m-1/3", 0.03)
 
 
-class NumericsSection(Section):
-    """Options of the numerical scheme. Keys that are left out take the default of the model."""
+class NumericsSection(Section, Numerics):
+    """Options of the numerical scheme."""
 
-    scheme: Literal["rk2", "euler", "srk2", "ds1", "ds2", "auto"] | None = case_key(
-        "rk2, euler, srk2, ds1, ds2, or auto: the fastest second-order scheme measured by eagre tune", default=None
+    scheme: Literal["rk2", "euler", "srk2", "ds1", "ds2", "auto"] = case_key(
+        "rk2, euler, srk2, ds1, ds2, or auto: the fastest second-order scheme measured by eagre tune", default="rk2"
     )
-    wet_dry: Literal["hydrostatic", "kurganov-petrova"] | None = case_key(
-        "wetting-and-drying scheme: hydrostatic or kurganov-petrova", default=None
-    )
-    active_tiles: ActiveTiles | None = case_key("skip dry tiles: auto, on or off", "auto", default=None)
-    minmod_theta: float | None = case_key(
-        "parameter of the minmod limiter, 1 (most diffusive) to 2 (least diffusive)", 1.3, default=None, ge=1, le=2
-    )
-    courant_number: float | None = case_key("Courant number, above 0 to 0.5", 0.25, default=None, gt=0, le=0.5)
-    desingularisation_depth: PositiveMetres | None = case_key(
-        "depth below which velocities are desingularised, metres", 0.001, default=None
-    )
-    time_step_control: Literal["predicted", "exact"] | None = case_key(
-        "time-step control: predicted or exact", default=None
-    )
-    predicted_fraction: float | None = case_key(
-        "time step of ds1 and ds2 as a fraction of the limit of the previous step, 0.5 to 1", default=None, ge=0.5, le=1
-    )
-    max_time_step: PositiveSeconds | None = case_key("maximum time step", "1 s", default=None)
-    time_step: PositiveSeconds | None = case_key(
-        "fixed time step; without it the step is adaptive", "0.1 s", default=None
-    )
-    gravity: Acceleration | None = case_key("gravitational acceleration, m/s2", 9.81, default=None)
 
     @field_validator("time_step", mode="before")
     @classmethod
@@ -89,9 +60,8 @@ class ShallowWaterCase(WaterCase):
         local = device if device is not None else self.run.device
         rows, corners, bed = self._terrain(lambda grid: LocalRows.of(local, grid, MIN_ROWS))
         grid = rows.grid
-        numerics = self.numerics.model_dump(exclude_none=True)
-        scheme = self._scheme(grid.cells, device, precision)
-        numerics |= {"scheme": scheme} if self.numerics.scheme is not None else {}
+        numerics, scheme = self.numerics.model_dump(exclude_unset=True), self._scheme(grid.cells, device, precision)
+        numerics |= {"scheme": scheme} if "scheme" in numerics else {}
         with rows.agreed_errors():
             options = self._options(rows, bed, self.friction, device, precision, scheme, self.numerics.gravity)
         del bed
@@ -102,7 +72,7 @@ class ShallowWaterCase(WaterCase):
         """Return the name of the scheme; "auto" selects the fastest second-order scheme for the time-step control."""
         self._why = ""
         if self.numerics.scheme != "auto":
-            return self.numerics.scheme or USUAL_SCHEME
+            return self.numerics.scheme
         if self.numerics.time_step_control == "exact":
             self._why = f'scheme {USUAL_SCHEME}: time_step_control = "exact"'
             return USUAL_SCHEME
