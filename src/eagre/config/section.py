@@ -64,6 +64,17 @@ def case_key(description: str, example: Any = None, **more: Any) -> Any:
     return Field(description=description, examples=None if example is None else [example], **more)
 
 
+def only_one(
+    section: Section, names: tuple[str, str], fix: str, allowed: str = "one of them", problem: str = ""
+) -> dict[str, Any]:
+    """Return the one of two keys that is set, by name; raise `InputError` if both or none of them are set."""
+    specified = {name: getattr(section, name) for name in names if getattr(section, name) is not None}
+    if len(specified) != 1:
+        got = f"both {' and '.join(names)}" if specified else f"neither {' nor '.join(names)}"
+        raise InputError(got, allowed=allowed, fix=fix, problem=problem)
+    return specified
+
+
 def check(section: type[Section], data: Any, context: Any = None) -> Any:
     """Create a section from plain data, or raise `Problems`."""
     try:

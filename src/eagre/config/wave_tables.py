@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo, model_validator
 
 from eagre import waves
-from eagre.config.section import Section, case_key, check, kind_of
+from eagre.config.section import Section, case_key, check, kind_of, only_one
 from eagre.config.toml import literal
 from eagre.config.values.types import (
     InputFile,
@@ -83,15 +83,6 @@ class WaveSection(Section):
         """
 
 
-def _only_one(section: Section, names: tuple[str, str], fix: str) -> dict[str, Any]:
-    """Return the one of two keys that is set, by name."""
-    specified = {name: getattr(section, name) for name in names if getattr(section, name) is not None}
-    if len(specified) != 1:
-        raise InputError(f"{'both' if specified else 'neither'} {names[0]} {'and' if specified else 'nor'} {names[1]}",
-                         allowed="one of them", fix=fix)  # fmt: skip
-    return specified
-
-
 class _Regular(WaveSection):
     height: Height = case_key("wave height (crest to trough), metres", 0.1)
     length: PositiveMetres | None = case_key("wave length, metres", 3.0, default=None)
@@ -105,7 +96,7 @@ class _Regular(WaveSection):
 
     def size(self) -> dict[str, Any]:
         """Return length or period."""
-        return _only_one(self, ("length", "period"), 'period = "2 s"')
+        return only_one(self, ("length", "period"), 'period = "2 s"')
 
 
 class AirySection(_Regular):
@@ -146,7 +137,7 @@ class _Steady(_Regular):
     def current(self) -> dict[str, Any]:
         """Return the one of two currents that is set."""
         fix = "eulerian_current = 0.0, or stokes_current = 0.0 in a closed flume"
-        return _only_one(self, ("eulerian_current", "stokes_current"), fix)
+        return only_one(self, ("eulerian_current", "stokes_current"), fix)
 
 
 class StokesSection(_Steady):

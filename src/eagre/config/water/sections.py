@@ -17,7 +17,7 @@ from eagre.config.case import Case
 from eagre.config.maps import MapsSection
 from eagre.config.named_locations import locations_of_file
 from eagre.config.problems import Key
-from eagre.config.section import Section, case_key, check
+from eagre.config.section import Section, case_key, check, only_one
 from eagre.config.sections import MeasuredSection
 from eagre.config.toml import literal
 from eagre.config.values.field_values import (
@@ -289,9 +289,7 @@ class CoriolisSection(Section):
 
     @model_validator(mode="after")
     def _one_of_two(self) -> CoriolisSection:
-        if (self.latitude is None) == (self.f is None):
-            got = "neither latitude nor f" if self.f is None else "both latitude and f"
-            raise InputError(got, allowed="one of them", fix="latitude = 45.0")
+        only_one(self, ("latitude", "f"), "latitude = 45.0")
         return self
 
 

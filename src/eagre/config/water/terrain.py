@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from eagre.boundaries.internal import length_in_cells
 from eagre.config.problems import Problem, Problems
-from eagre.config.section import Section, case_key
+from eagre.config.section import Section, case_key, only_one
 from eagre.config.values.expressions import Expression
 from eagre.config.values.types import (
     Coordinate,
@@ -50,9 +50,7 @@ class LeveeSection(Section):
 
     @model_validator(mode="after")
     def _one_location(self) -> LeveeSection:
-        if (self.points is None) == (self.file is None):
-            got = "neither points nor file" if self.file is None else "both points and file"
-            raise InputError(got, allowed="one of them", fix='file = "levees.geojson"')
+        only_one(self, ("points", "file"), 'file = "levees.geojson"')
         if self.points is not None:
             parse_quantity(self.crest, "length", "crest")
         self._crests()  # raises an error for an invalid crest

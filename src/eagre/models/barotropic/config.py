@@ -12,7 +12,7 @@ from pydantic import model_validator
 from eagre.checks import check_input_memory
 from eagre.config.case import Case
 from eagre.config.maps import AveragesSection
-from eagre.config.section import Section, case_key
+from eagre.config.section import Section, case_key, only_one
 from eagre.config.values.field_values import ElevationField, NumberField
 from eagre.config.values.types import (
     Metres,
@@ -151,9 +151,7 @@ class ParticlesSection(Section):
 
     @model_validator(mode="after")
     def _one_of_two(self) -> ParticlesSection:
-        if (self.positions is None) == (self.every is None):
-            got = "neither positions nor every" if self.every is None else "both positions and every"
-            raise InputError(got, allowed="either positions or every", fix='every = "100 km"')
+        only_one(self, ("positions", "every"), 'every = "100 km"', "either positions or every")
         return self
 
     def at_start(self, grid: Grid) -> np.ndarray:

@@ -12,7 +12,7 @@ from pydantic import model_validator
 from eagre.checks import check_input_memory
 from eagre.config.case import Case
 from eagre.config.maps import AveragesSection
-from eagre.config.section import Section, case_key
+from eagre.config.section import Section, case_key, only_one
 from eagre.config.values.field_values import ElevationField, FieldValue, LengthField, NumberField
 from eagre.config.values.signals import Signal, signal
 from eagre.config.values.types import Metres, PositiveMetres, PositiveSeconds, Seconds
@@ -63,9 +63,7 @@ class BasinSection(Section):
 
     @model_validator(mode="after")
     def _one_of_two(self) -> BasinSection:
-        if (self.depth is None) == (self.bed is None):
-            got = "neither depth nor bed" if self.bed is None else "both depth and bed"
-            raise InputError(got, allowed="either depth or bed", fix="depth = 0.4")
+        only_one(self, ("depth", "bed"), "depth = 0.4", "either depth or bed")
         return self
 
     def grid(self) -> Grid:

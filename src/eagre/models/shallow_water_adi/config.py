@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pydantic import model_validator
 
-from eagre.config.section import Section, case_key
+from eagre.config.section import Section, case_key, only_one
 from eagre.config.values.field_values import ChezyField, ManningField, NumberField
 from eagre.config.water.sections import WaterCase
-from eagre.errors import InputError
 from eagre.models.shallow_water_adi.options import Numerics
 
 if TYPE_CHECKING:
@@ -31,12 +30,8 @@ class BedFrictionSection(Section):
 
     @model_validator(mode="after")
     def _one_law(self) -> BedFrictionSection:
-        if (self.manning is None) == (self.chezy is None):
-            got = "neither manning nor chezy" if self.manning is None else "both manning and chezy"
-            raise InputError(
-                got, allowed="either manning or chezy", fix="manning = 0.03",
-                problem="The section [friction] needs exactly one of manning and chezy.",
-            )  # fmt: skip
+        problem = "The section [friction] needs exactly one of manning and chezy."
+        only_one(self, ("manning", "chezy"), "manning = 0.03", "either manning or chezy", problem)
         return self
 
 

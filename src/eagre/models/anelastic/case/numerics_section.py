@@ -63,6 +63,4 @@ class NumericsSection(Section):
 
     def options(self) -> dict[str, Any]:
         """Return arguments of the model."""
-        quantities = ("time_step", "courant_number", "viscosity", "diffusivity", "tolerance")
-        switches = ("third_order", "nonoscillatory")
-        return {"coriolis": self.f} | {name: getattr(self, name) for name in (*quantities, *switches)}
+        return self.model_dump(exclude={"latitude"}) | {"coriolis": self.f}
