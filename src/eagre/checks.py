@@ -22,6 +22,7 @@ from eagre.plausible import check_plausible
 from eagre.restart_references import RestartReference, check_references, reference_values
 
 DEVICE_WORDS = 12  # values per cell in the precision of the run: two or three states, bed, Manning map
+HUGE = 1e300  # largest number that counts as finite
 HOST_WORDS = 6  # double-precision values per cell during model set-up: bed, initial state, temporary arrays
 
 
@@ -52,14 +53,16 @@ def one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
     raise InputError(f"{name} = {value!r}", allowed=", ".join(map(repr, allowed)), fix=f'{name} = "{near[0]}"')
 
 
-def checked_number(name: str, value: Any, low: float, high: float) -> float:
-    """Return `value` as a float within [low, high]."""
+def checked_number(name: str, value: Any, low: float = -HUGE, high: float = HUGE, above: float = -math.inf) -> float:
+    """Return `value` as a float within [low, high] and above `above`."""
     try:
         number = float(value)
     except (TypeError, ValueError):
         number = math.nan
-    if not low <= number <= high:
-        raise InputError(f"{name} = {value!r}", allowed=f"a number from {low:g} to {high:g}")
+    if not (low <= number <= high and number > above):
+        bound = f" > {above:g}" if above > -math.inf else f" >= {low:g}" if low > -HUGE else ""
+        allowed = f"a number from {low:g} to {high:g}" if high < HUGE else f"a finite number{bound}"
+        raise InputError(f"{name} = {value!r}", allowed=allowed)
     return number
 
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from pydantic import Field, PrivateAttr, ValidationInfo, field_validator
+from pydantic import PrivateAttr, ValidationInfo, field_validator
 
 from eagre.config.changes import changed, key_of, note_of
 from eagre.config.problems import ConfigError, Key, Problem, Problems, problem_of
-from eagre.config.section import Section, check
+from eagre.config.section import Section, case_key, check
 from eagre.config.sections import (
     GaugesSection,
     MeasuredSection,
@@ -39,12 +39,12 @@ class Case(Section):
     default_variables: ClassVar[tuple[str, ...]] = ()
     gauge_variables: ClassVar[tuple[str, ...]] = ()
 
-    model: str = Field(description="kind of the model")
-    title: str = Field(default="", description="title of the case, one line, copied to the output")
-    run: RunSection = Field(description="the section [run]", examples=[{"end_time": "2 h"}])
-    output: Outputs | None = Field(default=None, description="the section [output], or several [[output]]")
-    gauges: GaugesSection | None = Field(default=None, description="the section [gauges]")
-    restart: RestartSection | None = Field(default=None, description="the section [restart]")
+    model: str = case_key("kind of the model")
+    title: str = case_key("title of the case, one line, copied to the output", default="")
+    run: RunSection = case_key("the section [run]", {"end_time": "2 h"})
+    output: Outputs | None = case_key("the section [output], or several [[output]]", default=None)
+    gauges: GaugesSection | None = case_key("the section [gauges]", default=None)
+    restart: RestartSection | None = case_key("the section [restart]", default=None)
 
     _path: Path | None = PrivateAttr(None)
     _text: str = PrivateAttr("")
@@ -227,7 +227,12 @@ class Case(Section):
         return {"device": device, "precision": precision}
 
     def build(self, device: Any = None, precision: str | None = None) -> Model:
-        """Build the model of the case; arguments override [run].
+        """Build the model of the case, with its grid, initial state, boundaries and forcing.
+
+        Parameters
+        ----------
+        device, precision : str or Device, str, optional
+            Override the keys of the section [run].
 
         Raises
         ------

@@ -6,9 +6,10 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from eagre.config.problems import Problems, problem_of
+from eagre.config.section import case_key
 from eagre.config.sections import MeasuredSection
 from eagre.config.values.types import (
     AveragedNames,
@@ -33,39 +34,22 @@ class AveragesSection(MeasuredSection):
     at_start: ClassVar[bool] = False
     usual: ClassVar[str] = "velocity"  # a field of all models with this section
 
-    file: FieldsFile = Field(
-        description="file name with the suffix .nc or .zarr, relative to the case file", examples=["maps.nc"]
+    file: FieldsFile = case_key("file name with the suffix .nc or .zarr, relative to the case file", "maps.nc")
+    interval: PositiveSeconds | None = case_key(  # type: ignore[assignment]
+        "time between records, each cumulative from the start; default: one record at the end", "1 h", default=None
     )
-    interval: PositiveSeconds | None = Field(  # type: ignore[assignment]
-        default=None,
-        description="time between records, each cumulative from the start; default: one record at the end",
-        examples=["1 h"],
+    mean: AveragedNames = case_key("names of fields; velocity stands for its components", ["velocity"], default=[])
+    variance: AveragedNames = case_key("names of fields", ["velocity"], default=[])
+    covariance: list[TwoNames] = case_key("pairs of names of fields", [["velocity_x", "velocity_y"]], default=[])
+    from_: Seconds | None = case_key(
+        "start of time statistics; default: start of the run", "10 d", default=None, alias="from"
     )
-    mean: AveragedNames = Field(
-        default=[], description="names of fields; velocity stands for its components", examples=[["velocity"]]
+    every: int = case_key(
+        "sampling interval of means and variances in steps; extremes use every step", 10, default=1, ge=1
     )
-    variance: AveragedNames = Field(default=[], description="names of fields", examples=[["velocity"]])
-    covariance: list[TwoNames] = Field(
-        default=[], description="pairs of names of fields", examples=[[["velocity_x", "velocity_y"]]]
-    )
-    from_: Seconds | None = Field(
-        default=None, alias="from", description="start of time statistics; default: start of the run", examples=["10 d"]
-    )
-    every: int = Field(
-        default=1,
-        description="sampling interval of means and variances in steps; extremes use every step",
-        ge=1,
-        examples=[10],
-    )
-    maximum: AveragedNames = Field(
-        default=[], description="names of fields: maximum at each point", examples=[["speed"]]
-    )
-    minimum: AveragedNames = Field(
-        default=[], description="names of fields: minimum at each point", examples=[["velocity_x"]]
-    )
-    time_of_maximum: AveragedNames = Field(
-        default=[], description="names of fields: first time of the maximum", examples=[["speed"]]
-    )
+    maximum: AveragedNames = case_key("names of fields: maximum at each point", ["speed"], default=[])
+    minimum: AveragedNames = case_key("names of fields: minimum at each point", ["velocity_x"], default=[])
+    time_of_maximum: AveragedNames = case_key("names of fields: first time of the maximum", ["speed"], default=[])
 
     @model_validator(mode="after")
     def _possible(self) -> AveragesSection:
@@ -118,26 +102,24 @@ class AveragesSection(MeasuredSection):
 class MapsSection(AveragesSection):
     """Maps of maxima, arrival times, durations and time statistics, in a NetCDF file or a Zarr store."""
 
-    variables: Annotated[list[str], variable_names("max_depth")] | None = Field(
-        default=None,
-        description="any of max_surface_elevation, max_depth, time_of_max_depth, max_speed, max_unit_discharge, "
+    variables: Annotated[list[str], variable_names("max_depth")] | None = case_key(
+        "any of max_surface_elevation, max_depth, time_of_max_depth, max_speed, max_unit_discharge, "
         "max_hazard_rating and hazard_class; default: the first four, or none with time statistics",
-        examples=[["max_depth", "max_speed"]],
+        ["max_depth", "max_speed"],
+        default=None,
     )
-    arrival_depths: list[Metres] = Field(
-        default=[], description="depths, metres: first time at which each is exceeded", examples=[["1 cm", "30 cm"]]
+    arrival_depths: list[Metres] = case_key(
+        "depths, metres: first time at which each is exceeded", ["1 cm", "30 cm"], default=[]
     )
-    arrival_rises: list[Metres] = Field(
+    arrival_rises: list[Metres] = case_key(
+        "rises of the surface, metres: first time at which each rise above the initial level is exceeded",
+        ["10 cm"],
         default=[],
-        description="rises of the surface, metres: first time at which each rise above the initial level is exceeded",
-        examples=[["10 cm"]],
     )
-    duration_depths: list[Metres] = Field(
-        default=[], description="depths, metres: total duration for which each is exceeded", examples=[["30 cm"]]
+    duration_depths: list[Metres] = case_key(
+        "depths, metres: total duration for which each is exceeded", ["30 cm"], default=[]
     )
-    wet_depth: Metres = Field(
-        default=0.0, description="depth up to which a cell counts as dry, metres", examples=["1 cm"]
-    )
+    wet_depth: Metres = case_key("depth up to which a cell counts as dry, metres", "1 cm", default=0.0)
 
     def check(self) -> None:
         """Raise an error for inconsistent keys."""

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo
+from pydantic import BeforeValidator, PlainValidator, ValidationInfo
 
 from eagre.config.problems import read_each
-from eagre.config.section import Section, check
+from eagre.config.section import Section, case_key, check
 from eagre.config.toml import literal
 from eagre.config.values.types import input_of
 from eagre.config.water.terrain import Crs
@@ -28,13 +28,13 @@ class PlacesFile(Section):
     A file name alone, as in `points = "gauges.csv"`, has the same effect as `points = { file = "gauges.csv" }`.
     """
 
-    file: Annotated[Path, PlainValidator(_file)] = Field(
-        description=".csv (name, x, y, or easting, northing, or lon, lat; rows of a name form a line), .geojson, or "
+    file: Annotated[Path, PlainValidator(_file)] = case_key(
+        ".csv (name, x, y, or easting, northing, or lon, lat; rows of a name form a line), .geojson, or "
         ".gpkg, .shp, .fgb (eagre[vector])",
-        examples=["gauges.csv"],
+        "gauges.csv",
     )
-    layer: str | None = Field(default=None, description="layer of a file with several layers")
-    crs: Crs | None = Field(default=None, description="coordinate system; overrides the system of the file")
+    layer: str | None = case_key("layer of a file with several layers", default=None)
+    crs: Crs | None = case_key("coordinate system; overrides the system of the file", default=None)
 
 
 def locations_of_file(value: Any, info: ValidationInfo, read: Callable[..., NamedLocations]) -> NamedLocations | None:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, ValidationInfo, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
@@ -23,7 +31,7 @@ class Section(BaseModel):
     """Table of a case file. Undeclared keys are errors; the message suggests the nearest valid key.
 
     Types are strict: the string "yes" is not a boolean, true is not a number, "2" and 2.0 are not integers.
-    Messages contain the ``description`` of a key and its first ``examples`` entry as the value to write.
+    Messages contain the description of a key and its example (`case_key`) as the value to write.
     """
 
     model_config = ConfigDict(
@@ -51,6 +59,22 @@ class Section(BaseModel):
         return [field.alias or name for name, field in cls.model_fields.items()]
 
 
+def case_key(description: str, example: Any = None, **more: Any) -> Any:
+    """Return the pydantic field of a key with its description and an example; more : default, bounds, alias."""
+    return Field(description=description, examples=None if example is None else [example], **more)
+
+
+def only_one(
+    section: Section, names: tuple[str, str], fix: str, allowed: str = "one of them", problem: str = ""
+) -> dict[str, Any]:
+    """Return the one of two keys that is set, by name; raise `InputError` if both or none of them are set."""
+    specified = {name: getattr(section, name) for name in names if getattr(section, name) is not None}
+    if len(specified) != 1:
+        got = f"both {' and '.join(names)}" if specified else f"neither {' nor '.join(names)}"
+        raise InputError(got, allowed=allowed, fix=fix, problem=problem)
+    return specified
+
+
 def check(section: type[Section], data: Any, context: Any = None) -> Any:
     """Create a section from plain data, or raise `Problems`."""
     try:
@@ -71,6 +95,8 @@ def _problems_of(section: type[Section], details: ErrorDetails) -> list[Problem]
     items = key[1:]
     at_key = all(isinstance(key_part, int) for key_part in items)  # the key itself, or an item of its list
     fix = f"{name} = {literal(example)}" if example is not None and at_key else ""
+    if kind == "literal_error":
+        cause = _no_choice(name, value, field.annotation if field else None)
     if isinstance(cause, InputError):
         problems = problem_of(cause, key)
         return [replace(one, fix=fix) for one in problems] if items and fix else problems
@@ -91,6 +117,26 @@ def _problems_of(section: type[Section], details: ErrorDetails) -> list[Problem]
     text = _description(field)
     allowed = f"{message} ({text})" if text and len(key) == 1 else message
     return [Problem(key, _shown(value, name if len(key) == 1 else ""), allowed, fix)]
+
+
+def elements_of(hint: Any) -> Iterator[Any]:
+    """Yield the plain types, the names of choices and the metadata of a type."""
+    metadata = getattr(hint, "__metadata__", ())
+    inner = (hint.__origin__,) if metadata else get_args(hint)
+    for one in inner:
+        yield from elements_of(one)
+    if not inner:
+        yield hint
+    for one in metadata:
+        yield from getattr(one, "metadata", (one,))
+
+
+def _no_choice(name: str, value: object, hint: Any) -> InputError:
+    """Return the error for a value that is not among the choices of a type, with the nearest choice."""
+    names = [one for one in elements_of(hint) if isinstance(one, str)]
+    near = nearest(value, names) if isinstance(value, str) else None
+    fix = f'{name} = "{near or names[0]}"'
+    return InputError(f"{name} = {literal(value)}", allowed=", ".join(names), fix=fix)
 
 
 def _no_table(section: type[Section], key: tuple[int | str, ...], value: object) -> Problem:
@@ -118,7 +164,8 @@ def _unknown_key(section: type[Section], key: tuple[int | str, ...], value: obje
 def _may_take(field: FieldInfo | None, value: object) -> bool:
     """Return False for a list or table if the key accepts only a string, number or boolean."""
     kinds = [] if field is None else get_args(field.annotation) or (field.annotation,)
-    plain = bool(kinds) and all(kind in (str, Path, int, float, bool, type(None)) for kind in kinds)
+    single = (str, Path, int, float, bool, type(None))
+    plain = bool(kinds) and all(kind in single or isinstance(kind, str) for kind in kinds)
     return not (plain and isinstance(value, (list, dict)))
 
 

@@ -7,13 +7,13 @@ import math
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo
+from pydantic import BeforeValidator, PlainValidator, ValidationInfo
 
 from eagre.config.named_locations import check_unique_names, locations_of_file
 from eagre.config.problems import Key, Problems, read_each
-from eagre.config.section import Section, check
+from eagre.config.section import Section, case_key, check
 from eagre.config.toml import literal
 from eagre.config.values.types import (
     DeviceName,
@@ -26,7 +26,6 @@ from eagre.config.values.types import (
     Precision,
     SeriesOutputFile,
     VariableNames,
-    one_of,
 )
 from eagre.config.values.units import is_quantity
 from eagre.errors import InputError
@@ -52,9 +51,9 @@ def _date(value: Any) -> Any:
 class PointSection(Section):
     """Gauge: a named point."""
 
-    name: str = Field(description="unique name in the output file", min_length=1, examples=["harbour"])
-    x: Metres = Field(description="x coordinate, metres", examples=[100.0])
-    y: Metres = Field(description="y coordinate, metres", examples=[50.0])
+    name: str = case_key("unique name in the output file", "harbour", min_length=1)
+    x: Metres = case_key("x coordinate, metres", 100.0)
+    y: Metres = case_key("y coordinate, metres", 50.0)
 
 
 def _points(points: Any, info: ValidationInfo) -> NamedLocations:
@@ -100,48 +99,39 @@ Date = Annotated[datetime.datetime, BeforeValidator(_date)]
 class RunSection(Section):
     """Duration, device and precision of the run."""
 
-    end_time: PositiveSeconds = Field(
-        description='model time at the end of the run, such as "2 h"; the run starts at 0', examples=["2 h"]
+    end_time: PositiveSeconds = case_key('model time at the end of the run, such as "2 h"; the run starts at 0', "2 h")
+    device: DeviceName = case_key(
+        "auto, cpu, cuda or cuda:<number>; several, separated by commas, share a run", default="auto"
     )
-    device: DeviceName = Field(
-        default="auto", description="auto, cpu, cuda or cuda:<number>; several, separated by commas, share a run"
-    )
-    precision: Precision = Field(default="single", description="floating-point precision: single or double")
-    tuning: Annotated[str, one_of("auto", "same-bits", "off")] = Field(
+    precision: Precision = case_key("floating-point precision: single or double", default="single")
+    tuning: Literal["auto", "same-bits", "off"] = case_key(
+        "use of tuned parameters: auto, same-bits (only those that do not change results) or off",
+        "auto",
         default="auto",
-        description="use of tuned parameters: auto, same-bits (only those that do not change results) or off",
-        examples=["auto"],
     )
-    start_date: Date | None = Field(
-        default=None,
-        description="date of model time 0, UTC, for output files and for dates in series and weather files",
+    start_date: Date | None = case_key(
+        "date of model time 0, UTC, for output files and for dates in series and weather files", default=None
     )
 
 
 class OutputSection(Section):
     """Fields over time in a NetCDF file or a Zarr store; several outputs are tables `[[output]]`."""
 
-    file: FieldsFile = Field(
-        description="file name with the suffix .nc or .zarr, relative to the case file", examples=["out.nc"]
+    file: FieldsFile = case_key("file name with the suffix .nc or .zarr, relative to the case file", "out.nc")
+    interval: PositiveSeconds | None = case_key(
+        "time between records; default: the initial and the final state", "60 s", default=None
     )
-    interval: PositiveSeconds | None = Field(
-        default=None, description="time between records; default: the initial and the final state", examples=["60 s"]
+    variables: VariableNames | None = case_key(
+        "names of fields; velocity stands for its components", ["depth", "velocity"], default=None
     )
-    variables: VariableNames | None = Field(
+    extent: Extent | None = case_key(
+        "[west, east, south, north] of the output region, metres; default: the whole domain",
+        [0.0, 1000.0, 0.0, 500.0],
         default=None,
-        description="names of fields; velocity stands for its components",
-        examples=[["depth", "velocity"]],
     )
-    extent: Extent | None = Field(
-        default=None,
-        description="[west, east, south, north] of the output region, metres; default: the whole domain",
-        examples=[[0.0, 1000.0, 0.0, 500.0]],
-    )
-    stride: int = Field(default=1, ge=1, description="write every n-th cell along x and y", examples=[4])
-    compression: int = Field(
-        default=1, ge=0, le=9, description="compression level: 0 (none) or 1 (fast) to 9", examples=[0]
-    )
-    overwrite: bool = Field(default=False, description="replace an existing file", examples=[False])
+    stride: int = case_key("write every n-th cell along x and y", 4, default=1, ge=1)
+    compression: int = case_key("compression level: 0 (none) or 1 (fast) to 9", 0, default=1, ge=0, le=9)
+    overwrite: bool = case_key("replace an existing file", False, default=False)
 
 
 def _outputs(value: Any, info: ValidationInfo) -> OutputSection | list[OutputSection]:
@@ -159,19 +149,15 @@ Outputs = Annotated[OutputSection | list[OutputSection], PlainValidator(_outputs
 class GaugesSection(Section):
     """Time series at points, in a NetCDF or CSV file."""
 
-    file: SeriesOutputFile = Field(
-        description="file name with the suffix .nc or .csv, relative to the case file", examples=["gauges.nc"]
-    )
-    interval: PositiveSeconds = Field(description="time between records", examples=["1 s"])
-    points: Points = Field(
-        description="table of name = [x, y], metres, or of tables with x and y, or a file of points; on a grid with "
+    file: SeriesOutputFile = case_key("file name with the suffix .nc or .csv, relative to the case file", "gauges.nc")
+    interval: PositiveSeconds = case_key("time between records", "1 s")
+    points: Points = case_key(
+        "table of name = [x, y], metres, or of tables with x and y, or a file of points; on a grid with "
         "one row also name = x",
-        examples=[{"harbour": [100.0, 50.0]}],
+        {"harbour": [100.0, 50.0]},
     )
-    variables: VariableNames | None = Field(
-        default=None,
-        description="names of fields; velocity stands for its components",
-        examples=[["surface_elevation"]],
+    variables: VariableNames | None = case_key(
+        "names of fields; velocity stands for its components", ["surface_elevation"], default=None
     )
 
     def on(self, grid: Grid) -> dict[str, tuple[float, float]]:
@@ -193,8 +179,8 @@ class GaugesSection(Section):
 class MeasuredSection(Section):
     """Base class of sections of in-run output other than fields and gauges."""
 
-    file: SeriesOutputFile = Field(description="file name with the suffix .nc or .csv, relative to the case file")
-    interval: PositiveSeconds = Field(description="time between records")
+    file: SeriesOutputFile = case_key("file name with the suffix .nc or .csv, relative to the case file")
+    interval: PositiveSeconds = case_key("time between records")
 
     at_start: ClassVar[bool] = True  # whether the initial state is written
     culprit: ClassVar[Key] = ()  # the invalid key if `open` rejects its input
@@ -223,10 +209,10 @@ class MeasuredSection(Section):
 class RestartSection(Section):
     """Restart files, from which a run continues with identical results."""
 
-    file: NetcdfFile | None = Field(default=None, description="file name with the suffix .nc", examples=["restart.nc"])
-    interval: PositiveSeconds | None = Field(
-        default=None, description="model time between restart files; each replaces the previous file", examples=["1 h"]
+    file: NetcdfFile | None = case_key("file name with the suffix .nc", "restart.nc", default=None)
+    interval: PositiveSeconds | None = case_key(
+        "model time between restart files; each replaces the previous file", "1 h", default=None
     )
-    from_: InputFile | None = Field(
-        default=None, alias="from", description="restart file from which the run continues", examples=["restart.nc"]
+    from_: InputFile | None = case_key(
+        "restart file from which the run continues", "restart.nc", default=None, alias="from"
     )

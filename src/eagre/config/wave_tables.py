@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo, model_validator
 
 from eagre import waves
-from eagre.config.section import Section, check, kind_of
+from eagre.config.section import Section, case_key, check, kind_of, only_one
 from eagre.config.toml import literal
 from eagre.config.values.types import (
     InputFile,
@@ -19,7 +19,6 @@ from eagre.config.values.types import (
     PositiveSeconds,
     Seconds,
     key_of,
-    one_of,
     quantity,
 )
 from eagre.config.values.units import parse_quantity
@@ -51,14 +50,14 @@ class WaveSection(Section):
         **dict.fromkeys(("t", "tp", "t_p"), ("peak_period", "period")),
     }
 
-    kind: str = Field(description="kind of the wave")
-    direction: Angle | None = Field(
-        default=None, description="propagation direction, from the x axis towards the y axis", examples=["30 deg"]
+    kind: str = case_key("kind of the wave")
+    direction: Angle | None = case_key(
+        "propagation direction, from the x axis towards the y axis", "30 deg", default=None
     )
-    coming_from: Angle | None = Field(
+    coming_from: Angle | None = case_key(
+        "alternative to direction: direction of origin, clockwise from north, with x to the east",
+        "270 deg",
         default=None,
-        description="alternative to direction: direction of origin, clockwise from north, with x to the east",
-        examples=["270 deg"],
     )
 
     @model_validator(mode="after")
@@ -84,22 +83,11 @@ class WaveSection(Section):
         """
 
 
-def _only_one(section: Section, names: tuple[str, str], fix: str) -> dict[str, Any]:
-    """Return the one of two keys that is set, by name."""
-    specified = {name: getattr(section, name) for name in names if getattr(section, name) is not None}
-    if len(specified) != 1:
-        raise InputError(f"{'both' if specified else 'neither'} {names[0]} {'and' if specified else 'nor'} {names[1]}",
-                         allowed="one of them", fix=fix)  # fmt: skip
-    return specified
-
-
 class _Regular(WaveSection):
-    height: Height = Field(description="wave height (crest to trough), metres", examples=[0.1])
-    length: PositiveMetres | None = Field(default=None, description="wave length, metres", examples=[3.0])
-    period: PositiveSeconds | None = Field(
-        default=None, description="alternative to length: wave period, s", examples=["2 s"]
-    )
-    phase: Angle = Field(default=0.0, description="phase at x = y = t = 0; 0 is a crest", examples=["90 deg"])
+    height: Height = case_key("wave height (crest to trough), metres", 0.1)
+    length: PositiveMetres | None = case_key("wave length, metres", 3.0, default=None)
+    period: PositiveSeconds | None = case_key("alternative to length: wave period, s", "2 s", default=None)
+    phase: Angle = case_key("phase at x = y = t = 0; 0 is a crest", "90 deg", default=0.0)
 
     @model_validator(mode="after")
     def _one_size(self) -> _Regular:
@@ -108,15 +96,13 @@ class _Regular(WaveSection):
 
     def size(self) -> dict[str, Any]:
         """Return length or period."""
-        return _only_one(self, ("length", "period"), 'period = "2 s"')
+        return only_one(self, ("length", "period"), 'period = "2 s"')
 
 
 class AirySection(_Regular):
     """Linear (Airy) wave."""
 
-    eulerian_current: Speed = Field(
-        default=0.0, description="uniform current in the direction of the wave, m/s", examples=["0.2 m/s"]
-    )
+    eulerian_current: Speed = case_key("uniform current in the direction of the wave, m/s", "0.2 m/s", default=0.0)
 
     def make(self, depth: float, gravity: float) -> waves.AiryWave:
         return waves.AiryWave(
@@ -126,19 +112,17 @@ class AirySection(_Regular):
 
 
 class _Steady(_Regular):
-    eulerian_current: Speed | None = Field(
-        default=None, description="mean Eulerian velocity below the troughs, m/s; 0 in the open sea", examples=[0.0]
+    eulerian_current: Speed | None = case_key(
+        "mean Eulerian velocity below the troughs, m/s; 0 in the open sea", 0.0, default=None
     )
-    stokes_current: Speed | None = Field(
-        default=None,
-        description="alternative: mass-transport velocity (volume flux / depth), m/s; 0 in a closed flume",
-        examples=[0.0],
+    stokes_current: Speed | None = case_key(
+        "alternative: mass-transport velocity (volume flux / depth), m/s; 0 in a closed flume", 0.0, default=None
     )
 
-    datum: Annotated[str, one_of("mean_level", "still_water")] = Field(
+    datum: Literal["mean_level", "still_water"] = case_key(
+        "level z = 0: mean_level, or still_water next to water at rest (with set-down)",
+        "still_water",
         default="mean_level",
-        description="level z = 0: mean_level, or still_water next to water at rest (with set-down)",
-        examples=["still_water"],
     )
 
     @model_validator(mode="after")
@@ -153,13 +137,13 @@ class _Steady(_Regular):
     def current(self) -> dict[str, Any]:
         """Return the one of two currents that is set."""
         fix = "eulerian_current = 0.0, or stokes_current = 0.0 in a closed flume"
-        return _only_one(self, ("eulerian_current", "stokes_current"), fix)
+        return only_one(self, ("eulerian_current", "stokes_current"), fix)
 
 
 class StokesSection(_Steady):
     """Steady wave of moderate height, Stokes expansion."""
 
-    order: int = Field(default=5, ge=1, le=9, description="order of the expansion", examples=[5])
+    order: int = case_key("order of the expansion", 5, default=5, ge=1, le=9)
 
     def make(self, depth: float, gravity: float) -> waves.StokesWave:
         return self.maker(waves.StokesWave)(
@@ -171,12 +155,8 @@ class StokesSection(_Steady):
 class StreamFunctionSection(_Steady):
     """Steady wave of any height, stream-function method."""
 
-    order: int | None = Field(
-        default=None,
-        ge=2,
-        le=300,
-        description="number of Fourier modes; default: as many as needed for rounding accuracy",
-        examples=[20],
+    order: int | None = case_key(
+        "number of Fourier modes; default: as many as needed for rounding accuracy", 20, default=None, ge=2, le=300
     )
 
     def make(self, depth: float, gravity: float) -> waves.StreamFunctionWave:
@@ -192,15 +172,13 @@ Frequency = Annotated[float, quantity("frequency"), Field(gt=0)]
 class SpreadingSection(Section):
     """Directional spreading, by exactly one of the keys."""
 
-    s: float | None = Field(default=None, ge=0.5, description="exponent of cos^(2s)(angle / 2)", examples=[10.0])
-    width: Angle | None = Field(
-        default=None, gt=0, description="directional width of cos^(2s)(angle / 2), up to 66 deg", examples=["25 deg"]
+    s: float | None = case_key("exponent of cos^(2s)(angle / 2)", 10.0, default=None, ge=0.5)
+    width: Angle | None = case_key(
+        "directional width of cos^(2s)(angle / 2), up to 66 deg", "25 deg", default=None, gt=0
     )
-    normal: Angle | None = Field(
-        default=None, gt=0, description="standard deviation of a normal distribution", examples=["20 deg"]
-    )
-    wrapped_normal: Angle | None = Field(
-        default=None, gt=0, description="standard deviation of a wrapped normal distribution", examples=["20 deg"]
+    normal: Angle | None = case_key("standard deviation of a normal distribution", "20 deg", default=None, gt=0)
+    wrapped_normal: Angle | None = case_key(
+        "standard deviation of a wrapped normal distribution", "20 deg", default=None, gt=0
     )
 
     @model_validator(mode="after")
@@ -223,20 +201,14 @@ class SpreadingSection(Section):
 
 
 class _Summed(WaveSection):
-    lowest: Frequency | None = Field(
-        default=None,
-        description='lowest frequency, Hz or a string such as "0.3 rad/s"; default: lowest of the spectrum',
-        examples=["0.05 Hz"],
+    lowest: Frequency | None = case_key(
+        'lowest frequency, Hz or a string such as "0.3 rad/s"; default: lowest of the spectrum', "0.05 Hz", default=None
     )
-    highest: Frequency | None = Field(
-        default=None,
-        description='highest frequency, Hz or a string such as "3 rad/s"; default: highest of the spectrum',
-        examples=["0.4 Hz"],
+    highest: Frequency | None = case_key(
+        'highest frequency, Hz or a string such as "3 rad/s"; default: highest of the spectrum', "0.4 Hz", default=None
     )
-    stretching: Annotated[str, one_of("wheeler", "constant", "none")] = Field(
-        default="wheeler",
-        description="stretching of velocities near the surface: wheeler, constant or none",
-        examples=["wheeler"],
+    stretching: Literal["wheeler", "constant", "none"] = case_key(
+        "stretching of velocities near the surface: wheeler, constant or none", "wheeler", default="wheeler"
     )
 
     def band(self, low: float, high: float) -> tuple[float, float]:
@@ -245,14 +217,14 @@ class _Summed(WaveSection):
 
 
 class _Irregular(_Summed):
-    count: int = Field(default=1000, ge=1, le=1_000_000, description="number of wave components", examples=[1000])
-    phase_seed: int = Field(default=1, ge=0, description="seed of the phases", examples=[1])
-    amplitude_seed: int = Field(default=2, ge=0, description="seed of directions and random amplitudes", examples=[2])
-    amplitudes: Annotated[str, one_of("deterministic", "random")] = Field(
-        default="deterministic", description="component amplitudes: deterministic or random", examples=["random"]
+    count: int = case_key("number of wave components", 1000, default=1000, ge=1, le=1_000_000)
+    phase_seed: int = case_key("seed of the phases", 1, default=1, ge=0)
+    amplitude_seed: int = case_key("seed of directions and random amplitudes", 2, default=2, ge=0)
+    amplitudes: Literal["deterministic", "random"] = case_key(
+        "component amplitudes: deterministic or random", "random", default="deterministic"
     )
-    bins: Annotated[str, one_of("equal_energy", "equal_frequency")] = Field(
-        default="equal_energy", description="frequency bins: equal_energy or equal_frequency", examples=["equal_energy"]
+    bins: Literal["equal_energy", "equal_frequency"] = case_key(
+        "frequency bins: equal_energy or equal_frequency", "equal_energy", default="equal_energy"
     )
 
     def sea(self, spectrum: waves.Spectrum, depth: float, gravity: float, **more: Any) -> waves.Sea:
@@ -265,8 +237,8 @@ class _Irregular(_Summed):
 
 
 class _Spread(_Irregular):
-    spreading: SpreadingSection | None = Field(
-        default=None, description="directional spreading; default: long-crested", examples=[{"s": 10.0}]
+    spreading: SpreadingSection | None = case_key(
+        "directional spreading; default: long-crested", {"s": 10.0}, default=None
     )
 
     def spread_sea(self, spectrum: waves.Spectrum, depth: float, gravity: float) -> waves.Sea:
@@ -278,8 +250,8 @@ class _Spread(_Irregular):
 class PiersonMoskowitzSection(_Spread):
     """Fully developed sea, Pierson-Moskowitz spectrum."""
 
-    significant_height: Height = Field(description="Hs = 4 sqrt(m0), metres", examples=[2.0])
-    peak_period: PositiveSeconds = Field(description="peak period, s", examples=["8 s"])
+    significant_height: Height = case_key("Hs = 4 sqrt(m0), metres", 2.0)
+    peak_period: PositiveSeconds = case_key("peak period, s", "8 s")
 
     def make(self, depth: float, gravity: float) -> waves.Sea:
         spectrum = waves.PiersonMoskowitz(self.significant_height, self.peak_period)
@@ -289,7 +261,7 @@ class PiersonMoskowitzSection(_Spread):
 class JonswapSection(PiersonMoskowitzSection):
     """Fetch-limited sea, JONSWAP spectrum."""
 
-    gamma: float = Field(default=3.3, ge=1, le=20, description="peak enhancement factor", examples=[3.3])
+    gamma: float = case_key("peak enhancement factor", 3.3, default=3.3, ge=1, le=20)
 
     def make(self, depth: float, gravity: float) -> waves.Sea:
         spectrum = waves.Jonswap(self.significant_height, self.peak_period, self.gamma)
@@ -307,7 +279,7 @@ class TMASection(JonswapSection):
 class SpectrumFileSection(_Spread):
     """Sea from a text table of frequency and variance density, with units in the header: f (Hz),S (m2/Hz)."""
 
-    file: InputFile = Field(description="text table, relative to the case file", examples=["spectrum.csv"])
+    file: InputFile = case_key("text table, relative to the case file", "spectrum.csv")
 
     def make(self, depth: float, gravity: float) -> waves.Sea:
         return self.spread_sea(waves.TabulatedSpectrum.read(self.file), depth, gravity)
@@ -316,9 +288,9 @@ class SpectrumFileSection(_Spread):
 class DirectionalFileSection(_Irregular):
     """Sea from a directional spectrum in a SWAN or WAVEWATCH III file (the latter with the library wavespectra)."""
 
-    file: InputFile = Field(description="spectral file, relative to the case file", examples=["sea.swn"])
-    time: int = Field(default=0, description="index of the time in the file, from 0", examples=[0])
-    site: int = Field(default=0, description="index of the location in the file, from 0", examples=[0])
+    file: InputFile = case_key("spectral file, relative to the case file", "sea.swn")
+    time: int = case_key("index of the time in the file, from 0", 0, default=0)
+    site: int = case_key("index of the location in the file, from 0", 0, default=0)
 
     @model_validator(mode="after")
     def _own_directions(self) -> DirectionalFileSection:
@@ -334,17 +306,17 @@ class DirectionalFileSection(_Irregular):
 class FocusedGroupSection(_Summed):
     """Focused wave group of the JONSWAP spectrum (NewWave)."""
 
-    crest_height: Metres = Field(description="linear crest elevation at the focus, metres", examples=[3.0])
-    peak_period: PositiveSeconds = Field(description="peak period, s", examples=["8 s"])
-    gamma: float = Field(default=3.3, ge=1, le=20, description="peak enhancement factor", examples=[3.3])
-    x: Metres = Field(default=0.0, description="x of the focus, metres", examples=[100.0])
-    y: Metres = Field(default=0.0, description="y of the focus, metres", examples=[0.0])
-    time: Seconds = Field(default=0.0, description="time of the focus, s", examples=["60 s"])
-    spreading: SpreadingSection | None = Field(
-        default=None, description="directional spreading; default: long-crested", examples=[{"s": 10.0}]
+    crest_height: Metres = case_key("linear crest elevation at the focus, metres", 3.0)
+    peak_period: PositiveSeconds = case_key("peak period, s", "8 s")
+    gamma: float = case_key("peak enhancement factor", 3.3, default=3.3, ge=1, le=20)
+    x: Metres = case_key("x of the focus, metres", 100.0, default=0.0)
+    y: Metres = case_key("y of the focus, metres", 0.0, default=0.0)
+    time: Seconds = case_key("time of the focus, s", "60 s", default=0.0)
+    spreading: SpreadingSection | None = case_key(
+        "directional spreading; default: long-crested", {"s": 10.0}, default=None
     )
-    count: int = Field(default=200, ge=1, le=100_000, description="number of frequencies", examples=[200])
-    direction_count: int = Field(default=31, ge=1, le=1000, description="number of directions", examples=[31])
+    count: int = case_key("number of frequencies", 200, default=200, ge=1, le=100_000)
+    direction_count: int = case_key("number of directions", 31, default=31, ge=1, le=1000)
 
     def make(self, depth: float, gravity: float) -> waves.FocusedGroup:
         spectrum = waves.Jonswap(1.0, self.peak_period, self.gamma)
@@ -359,17 +331,13 @@ class FocusedGroupSection(_Summed):
 class MeasuredSection(_Summed):
     """Waves from a measured record of the surface elevation."""
 
-    file: InputFile = Field(description="CSV or NetCDF file, relative to the case file", examples=["gauge.csv"])
-    value: str | None = Field(
-        default=None,
-        description="name of the column of the elevation, metres; default: the second column",
-        examples=["eta"],
+    file: InputFile = case_key("CSV or NetCDF file, relative to the case file", "gauge.csv")
+    value: str | None = case_key(
+        "name of the column of the elevation, metres; default: the second column", "eta", default=None
     )
-    x: Metres = Field(default=0.0, description="x of the gauge, metres", examples=[5.0])
-    y: Metres = Field(default=0.0, description="y of the gauge, metres", examples=[0.0])
-    taper: float = Field(
-        default=0.0, ge=0, le=0.5, description="fraction of the record that is tapered at each end", examples=[0.05]
-    )
+    x: Metres = case_key("x of the gauge, metres", 5.0, default=0.0)
+    y: Metres = case_key("y of the gauge, metres", 0.0, default=0.0)
+    taper: float = case_key("fraction of the record that is tapered at each end", 0.05, default=0.0, ge=0, le=0.5)
 
     def make(self, depth: float, gravity: float) -> waves.MeasuredWaves:
         from eagre.io import read_series

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field, PlainValidator, ValidationInfo
+from pydantic import PlainValidator, ValidationInfo
 
-from eagre.config.section import Section, check
+from eagre.config.section import Section, case_key, check
 from eagre.config.toml import literal
 from eagre.config.values.expressions import Expression
 from eagre.config.values.types import ClassTable, InputFiles, NoData, Shift, key_of
@@ -27,20 +27,17 @@ NAMES = ("x", "y", "bed")
 class RasterFile(Section):
     """Raster file that covers the domain."""
 
-    file: InputFiles = Field(
-        description="GeoTIFF, ESRI ASCII or NetCDF raster, or a list; the first file with data has priority",
-        examples=["field.tif"],
+    file: InputFiles = case_key(
+        "GeoTIFF, ESRI ASCII or NetCDF raster, or a list; the first file with data has priority", "field.tif"
     )
-    band: int | None = Field(default=None, description="band of a GeoTIFF with several bands, counted from 1", ge=1)
-    variable: str | None = Field(default=None, description="variable of a NetCDF file with several variables")
-    record: int | None = Field(
-        default=None,
-        description="record of a time-dependent NetCDF variable, counted from 1; -1 is the last",
-        examples=[-1],
+    band: int | None = case_key("band of a GeoTIFF with several bands, counted from 1", default=None, ge=1)
+    variable: str | None = case_key("variable of a NetCDF file with several variables", default=None)
+    record: int | None = case_key(
+        "record of a time-dependent NetCDF variable, counted from 1; -1 is the last", -1, default=None
     )
-    nodata: NoData = Field(default="error", description='"error", or a number that replaces missing values')
-    shift: Shift = Field(
-        default=[0.0, 0.0], description="offset [x, y] added to the coordinates of the file, metres, as in [bed]"
+    nodata: NoData = case_key('"error", or a number that replaces missing values', default="error")
+    shift: Shift = case_key(
+        "offset [x, y] added to the coordinates of the file, metres, as in [bed]", default=[0.0, 0.0]
     )
 
     def at_centres(self, grid: Grid, quantity: str = "", name: str = "value") -> np.ndarray:
@@ -62,17 +59,15 @@ class RasterFile(Section):
 class ClassRaster(Section):
     """Raster of land-cover classes with a value per class."""
 
-    classes: InputFiles = Field(
-        description="raster of class numbers, or a list; the first file with data has priority",
-        examples=["worldcover.tif"],
+    classes: InputFiles = case_key(
+        "raster of class numbers, or a list; the first file with data has priority", "worldcover.tif"
     )
-    table: ClassTable = Field(
-        description='"esa-worldcover", "nlcd", or a .csv file with the columns class and n (Manning)',
-        examples=["esa-worldcover"],
+    table: ClassTable = case_key(
+        '"esa-worldcover", "nlcd", or a .csv file with the columns class and n (Manning)', "esa-worldcover"
     )
-    band: int | None = Field(default=None, description="band of a GeoTIFF with several bands, counted from 1", ge=1)
-    variable: str | None = Field(default=None, description="variable of a NetCDF file with several variables")
-    nodata: NoData = Field(default="error", description='"error", or the value of cells without a class')
+    band: int | None = case_key("band of a GeoTIFF with several bands, counted from 1", default=None, ge=1)
+    variable: str | None = case_key("variable of a NetCDF file with several variables", default=None)
+    nodata: NoData = case_key('"error", or the value of cells without a class', default="error")
 
     def at_centres(self, grid: Grid) -> np.ndarray:
         """Return the cell means of the class values, (ny, nx)."""

@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field, PlainValidator, ValidationInfo, model_validator
+from pydantic import PlainValidator, ValidationInfo, model_validator
 
 from eagre.arguments import check_series_fill
-from eagre.config.section import Section, check
+from eagre.config.section import Section, case_key, check
 from eagre.config.toml import literal
 from eagre.config.values.expressions import Expression
 from eagre.config.values.types import InputFile, PositiveSeconds, Seconds, key_of
@@ -26,17 +26,13 @@ _SUPERSCRIPTS = str.maketrans("\u00b2\u00b3\u207b\u00b9", "23-1")
 class SeriesFile(Section):
     """Series from a column of a CSV or NetCDF file. The unit in the time column's name, as in ``t (h)``, is applied."""
 
-    file: InputFile = Field(description="CSV or NetCDF file, relative to the case file", examples=["river.csv"])
-    time: str | None = Field(
-        default=None, description="name of the time column; default: the first column", examples=["time"]
-    )
-    value: str | None = Field(
-        default=None, description="name of the value column; default: the second column", examples=["q"]
-    )
-    units: str | None = Field(
+    file: InputFile = case_key("CSV or NetCDF file, relative to the case file", "river.csv")
+    time: str | None = case_key("name of the time column; default: the first column", "time", default=None)
+    value: str | None = case_key("name of the value column; default: the second column", "q", default=None)
+    units: str | None = case_key(
+        "unit of the values, such as mm/h; default: the unit in brackets in the column's name, or SI",
+        "mm/h",
         default=None,
-        description="unit of the values, such as mm/h; default: the unit in brackets in the column's name, or SI",
-        examples=["mm/h"],
     )
 
     def series(self, dimension: str, start_date: datetime | None = None) -> Series:
@@ -61,12 +57,8 @@ class SeriesFile(Section):
 class SeriesTable(Section):
     """Series of times and values written in the case file."""
 
-    times: list[Seconds] = Field(
-        description="increasing times, numbers in s or strings with a unit", examples=[[0, "1 h"]]
-    )
-    values: list[float | str] = Field(
-        description="one value per time, numbers in SI units or strings with a unit", examples=[[0, 1]]
-    )
+    times: list[Seconds] = case_key("increasing times, numbers in s or strings with a unit", [0, "1 h"])
+    values: list[float | str] = case_key("one value per time, numbers in SI units or strings with a unit", [0, 1])
 
     @model_validator(mode="after")
     def _same_length(self) -> SeriesTable:
@@ -90,10 +82,8 @@ class SeriesExpression(Section):
     An interpolation error above 2 % of the range of the expression is an error; choose a shorter `every`.
     """
 
-    expression: str = Field(
-        description="arithmetic expression in t, seconds", examples=["0.5 * sin(2 * pi * t / 44712)"]
-    )
-    every: PositiveSeconds = Field(description="time between samples", examples=["60 s"])
+    expression: str = case_key("arithmetic expression in t, seconds", "0.5 * sin(2 * pi * t / 44712)")
+    every: PositiveSeconds = case_key("time between samples", "60 s")
 
     @model_validator(mode="after")
     def _can_be_read(self) -> SeriesExpression:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, ValidationInfo
 
@@ -32,19 +32,6 @@ def quantity(dimension: str) -> BeforeValidator:
 
     def read(value: Any, info: ValidationInfo) -> float:
         return parse_quantity(value, dimension, key_of(info))
-
-    return BeforeValidator(read)
-
-
-def one_of(*names: str) -> BeforeValidator:
-    """Return a validator that accepts only the given names and suggests the nearest one."""
-
-    def read(value: Any, info: ValidationInfo) -> str:
-        if value in names:
-            return value
-        key = key_of(info)
-        near = nearest(value, names) if isinstance(value, str) else None
-        raise InputError(f"{key} = {literal(value)}", allowed=", ".join(names), fix=f'{key} = "{near or names[0]}"')
 
     return BeforeValidator(read)
 
@@ -153,7 +140,7 @@ FieldsFile = Annotated[Path, PlainValidator(_output_file(".nc", SUFFIX))]
 SeriesOutputFile = Annotated[Path, PlainValidator(_output_file(".nc", ".csv"))]
 NoData = Annotated[str | float, PlainValidator(_nodata)]
 DeviceName = Annotated[str, PlainValidator(_device)]
-Precision = Annotated[str, one_of("single", "double")]
+Precision = Literal["single", "double"]
 
 
 def _extent(extent: list[float]) -> list[float]:

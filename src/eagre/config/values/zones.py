@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import Field
 
-from eagre.config.section import Section
+from eagre.config.section import Section, case_key
 from eagre.config.values.types import VectorFile
 from eagre.config.values.units import is_quantity, parse_quantity
 from eagre.errors import InputError
@@ -95,19 +94,17 @@ def cells_in_none(out: np.ndarray, grid: Grid, path: Path, kind: str, fix: str) 
 class Zones(Section):
     """Polygons of a file with one value per polygon."""
 
-    zones: VectorFile = Field(
-        description="polygons: .geojson, or .gpkg, .shp, .fgb with eagre[vector]; later polygons have priority",
-        examples=["landuse.geojson"],
+    zones: VectorFile = case_key(
+        "polygons: .geojson, or .gpkg, .shp, .fgb with eagre[vector]; later polygons have priority", "landuse.geojson"
     )
-    layer: str | None = Field(default=None, description="layer of a file with several layers")
-    value: str | float = Field(
-        description="property of the polygons with the value (SI, or strings with a unit), or one value for all",
-        examples=["n"],
+    layer: str | None = case_key("layer of a file with several layers", default=None)
+    value: str | float = case_key(
+        "property of the polygons with the value (SI, or strings with a unit), or one value for all", "n"
     )
-    outside: Any = Field(
+    outside: Any = case_key(
+        '"error", or the value of cells whose centre is in no polygon: number, expression or raster',
+        0.03,
         default="error",
-        description='"error", or the value of cells whose centre is in no polygon: number, expression or raster',
-        examples=[0.03],
     )
 
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple, get_args
 
 import numpy as np
-from pydantic import Field, PlainValidator, ValidationInfo, create_model, model_validator
+from pydantic import PlainValidator, ValidationInfo, create_model, model_validator
 
 from eagre import boundaries
 from eagre.boundaries.base import keys_of
 from eagre.config.problems import Key, read_each
-from eagre.config.section import Section, check, kind_of
+from eagre.config.section import Section, case_key, check, kind_of
 from eagre.config.toml import literal
 from eagre.config.values.signals import Signal, signal
 from eagre.config.values.types import Metres, VectorFile, key_of, quantity
@@ -26,7 +26,7 @@ SIDES = ("west", "east", "south", "north")
 class Condition(Section):
     """Boundary condition; its parameters are the keys."""
 
-    kind: str = Field(description="the kind of condition")
+    kind: str = case_key("the kind of condition")
 
 
 def _section_of(kind: type[boundaries.Condition]) -> type[Condition]:
@@ -42,8 +42,7 @@ def _section_of(kind: type[boundaries.Condition]) -> type[Condition]:
             reader = Annotated[Signal, signal(key.dimension)]
         elif default is None:
             reader = reader | None
-        examples = None if key.example is None else [key.example]
-        keys[name] = (reader, Field(default=default, description=key.what, examples=examples))
+        keys[name] = (reader, case_key(key.what, key.example, default=default))
     return create_model(f"{kind.__name__}Condition", __base__=Condition, __doc__=kind.__doc__, **keys)
 
 
@@ -67,10 +66,8 @@ ELSEWHERE = {
 class Place(Section):
     """Extent of a segment along a side."""
 
-    from_: Metres = Field(
-        alias="from", description="start of the segment: x (south, north) or y (west, east), metres", examples=[100.0]
-    )
-    to: Metres = Field(description="end of the segment: x or y, metres", examples=[160.0])
+    from_: Metres = case_key("start of the segment: x (south, north) or y (west, east), metres", 100.0, alias="from")
+    to: Metres = case_key("end of the segment: x or y, metres", 160.0)
 
     @model_validator(mode="after")
     def _in_order(self) -> Place:
@@ -128,21 +125,21 @@ Polygon = Annotated[list[list[float]], PlainValidator(_polygon)]
 class InsidePlace(Section):
     """Location of a condition inside the domain."""
 
-    points: Polygon | None = Field(
-        default=None,
-        description="vertices [x, y] of a line, metres; one vertex is a point",
-        examples=[[[100.0, 0.0], [100.0, 250.0]]],
+    points: Polygon | None = case_key(
+        "vertices [x, y] of a line, metres; one vertex is a point", [[100.0, 0.0], [100.0, 250.0]], default=None
     )
-    area: Polygon | None = Field(
-        default=None, description="alternative to points: vertices [x, y] of a polygon, metres",
-        examples=[[[0.0, 0.0], [80.0, 0.0], [80.0, 60.0]]],
-    )  # fmt: skip
-    file: VectorFile | None = Field(
-        default=None, description="alternative to points: vector file (.geojson, or .gpkg, .shp, .fgb: eagre[vector])",
-        examples=["walls.geojson"],
-    )  # fmt: skip
-    layer: str | None = Field(default=None, description="layer of a file with several layers")
-    name: str = Field(default="", description="name in the water balance", examples=["spillway"])
+    area: Polygon | None = case_key(
+        "alternative to points: vertices [x, y] of a polygon, metres",
+        [[0.0, 0.0], [80.0, 0.0], [80.0, 60.0]],
+        default=None,
+    )
+    file: VectorFile | None = case_key(
+        "alternative to points: vector file (.geojson, or .gpkg, .shp, .fgb: eagre[vector])",
+        "walls.geojson",
+        default=None,
+    )
+    layer: str | None = case_key("layer of a file with several layers", default=None)
+    name: str = case_key("name in the water balance", "spillway", default="")
 
     @model_validator(mode="after")
     def _one_of_three(self) -> InsidePlace:
@@ -226,12 +223,12 @@ def _wall() -> list[SidePart]:
 class BoundariesSection(Section):
     """Boundary condition of each side; the default is a wall."""
 
-    west: Side = Field(default_factory=_wall, description="condition at the west side")
-    east: Side = Field(default_factory=_wall, description="condition at the east side")
-    south: Side = Field(default_factory=_wall, description="condition at the south side")
-    north: Side = Field(default_factory=_wall, description="condition at the north side")
+    west: Side = case_key("condition at the west side", default_factory=_wall)
+    east: Side = case_key("condition at the east side", default_factory=_wall)
+    south: Side = case_key("condition at the south side", default_factory=_wall)
+    north: Side = case_key("condition at the north side", default_factory=_wall)
 
-    internal: Inside = Field(default_factory=list, description="conditions along lines and in areas inside the domain")
+    internal: Inside = case_key("conditions along lines and in areas inside the domain", default_factory=list)
 
     @model_validator(mode="after")
     def _periodic_in_pairs(self) -> BoundariesSection:

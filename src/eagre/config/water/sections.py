@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import Field, PlainValidator, ValidationInfo, model_validator
+from pydantic import PlainValidator, ValidationInfo, model_validator
 
 from eagre.config.case import Case
 from eagre.config.maps import MapsSection
 from eagre.config.named_locations import locations_of_file
 from eagre.config.problems import Key
-from eagre.config.section import Section, check
+from eagre.config.section import Section, case_key, check, only_one
 from eagre.config.sections import MeasuredSection
 from eagre.config.toml import literal
 from eagre.config.values.field_values import (
@@ -66,19 +66,18 @@ def _series(value: Any, info: ValidationInfo) -> Any:
 class ZoneSeries(Section):
     """Zones of a file with one series per zone."""
 
-    zones: InputFile = Field(
-        description="polygons (.geojson, or .gpkg, .shp, .fgb with eagre[vector]; later polygons have priority), or a "
+    zones: InputFile = case_key(
+        "polygons (.geojson, or .gpkg, .shp, .fgb with eagre[vector]; later polygons have priority), or a "
         "raster of zone numbers",
-        examples=["catchments.geojson"],
+        "catchments.geojson",
     )
-    layer: str | None = Field(default=None, description="layer of a vector file with several layers")
-    name: str = Field(default="name", description="property of the polygons with the name of the series")
-    series: Annotated[Any, PlainValidator(_series)] = Field(
-        description="CSV or NetCDF file with one column per zone, { file, time, units }, or a table of zone = number "
-        "or series",
-        examples=["rain.csv"],
+    layer: str | None = case_key("layer of a vector file with several layers", default=None)
+    name: str = case_key("property of the polygons with the name of the series", default="name")
+    series: Annotated[Any, PlainValidator(_series)] = case_key(
+        "CSV or NetCDF file with one column per zone, { file, time, units }, or a table of zone = number or series",
+        "rain.csv",
     )
-    outside: Any = Field(default="error", description='"error", or the value or series of cells outside all zones')
+    outside: Any = case_key('"error", or the value or series of cells outside all zones', default="error")
 
 
 @dataclass(frozen=True)
@@ -236,15 +235,13 @@ class CrossSectionsSection(MeasuredSection):
 
     culprit: ClassVar[Key] = ("paths",)
 
-    file: SeriesOutputFile = Field(
-        description="file name with the suffix .nc or .csv, relative to the case file", examples=["cross_sections.nc"]
+    file: SeriesOutputFile = case_key(
+        "file name with the suffix .nc or .csv, relative to the case file", "cross_sections.nc"
     )
-    interval: PositiveSeconds = Field(
-        description="time between records; discharges are means over this time", examples=["1 min"]
-    )
-    paths: Annotated[NamedLocations, PlainValidator(_paths)] = Field(
-        description="table of name = [[x, y], [x, y], ..], metres, or a file of lines; positive to the right",
-        examples=[{"weir": [[100.0, 0.0], [100.0, 250.0]]}],
+    interval: PositiveSeconds = case_key("time between records; discharges are means over this time", "1 min")
+    paths: Annotated[NamedLocations, PlainValidator(_paths)] = case_key(
+        "table of name = [[x, y], [x, y], ..], metres, or a file of lines; positive to the right",
+        {"weir": [[100.0, 0.0], [100.0, 250.0]]},
     )
 
     @property
@@ -262,12 +259,10 @@ class CrossSectionsSection(MeasuredSection):
 class InitialSection(Section):
     """Initial state of the water."""
 
-    surface_elevation: ElevationField | None = Field(
-        default=None, description="surface elevation, metres", examples=[0.0]
-    )
-    depth: DepthField | None = Field(default=None, description="water depth, metres", examples=[1.0])
-    velocity_x: SpeedField = Field(default=FieldValue(0.0), description="velocity to the east, m/s", examples=[0.0])
-    velocity_y: SpeedField = Field(default=FieldValue(0.0), description="velocity to the north, m/s", examples=[0.0])
+    surface_elevation: ElevationField | None = case_key("surface elevation, metres", 0.0, default=None)
+    depth: DepthField | None = case_key("water depth, metres", 1.0, default=None)
+    velocity_x: SpeedField = case_key("velocity to the east, m/s", 0.0, default=FieldValue(0.0))
+    velocity_y: SpeedField = case_key("velocity to the north, m/s", 0.0, default=FieldValue(0.0))
 
     @model_validator(mode="after")
     def _one_level(self) -> InitialSection:
@@ -279,41 +274,38 @@ class InitialSection(Section):
 class RainSection(Section):
     """Rain, uniform, as a pattern or by zone."""
 
-    rate: Annotated[Signal | ZoneSignals, zone_signal("rain")] = Field(
-        description="rain rate, m/s or a string with a unit, a series, or zones with one series per zone",
-        examples=["20 mm/h"],
+    rate: Annotated[Signal | ZoneSignals, zone_signal("rain")] = case_key(
+        "rain rate, m/s or a string with a unit, a series, or zones with one series per zone", "20 mm/h"
     )
-    pattern: NumberField | None = Field(default=None, description="factor per cell", examples=["where(x < 100, 1, 0)"])
+    pattern: NumberField | None = case_key("factor per cell", "where(x < 100, 1, 0)", default=None)
 
 
 class CoriolisSection(Section):
     """Coriolis force."""
 
-    latitude: float | None = Field(default=None, description="latitude, degrees north", ge=-90, le=90, examples=[45.0])
-    f: Rate | None = Field(default=None, description="Coriolis parameter, 1/s", examples=[1e-4])
-    beta: Beta = Field(default=0.0, description="northward gradient of f, 1/(m s)", examples=[2e-11])
+    latitude: float | None = case_key("latitude, degrees north", 45.0, default=None, ge=-90, le=90)
+    f: Rate | None = case_key("Coriolis parameter, 1/s", 1e-4, default=None)
+    beta: Beta = case_key("northward gradient of f, 1/(m s)", 2e-11, default=0.0)
 
     @model_validator(mode="after")
     def _one_of_two(self) -> CoriolisSection:
-        if (self.latitude is None) == (self.f is None):
-            got = "neither latitude nor f" if self.f is None else "both latitude and f"
-            raise InputError(got, allowed="one of them", fix="latitude = 45.0")
+        only_one(self, ("latitude", "f"), "latitude = 45.0")
         return self
 
 
 class WindStressSection(Section):
     """Wind stress on the water surface."""
 
-    x: StressSignal = Field(default=Signal(0.0, "stress"), description="eastward stress, N/m2", examples=["0.1 N/m2"])
-    y: StressSignal = Field(default=Signal(0.0, "stress"), description="northward stress, N/m2", examples=["0.1 N/m2"])
-    pattern: NumberField | None = Field(default=None, description="factor per cell", examples=["sin(pi * y / 1e6)"])
+    x: StressSignal = case_key("eastward stress, N/m2", "0.1 N/m2", default=Signal(0.0, "stress"))
+    y: StressSignal = case_key("northward stress, N/m2", "0.1 N/m2", default=Signal(0.0, "stress"))
+    pattern: NumberField | None = case_key("factor per cell", "sin(pi * y / 1e6)", default=None)
 
 
 class AtmosphericPressureSection(Section):
     """Atmospheric pressure on the water surface."""
 
-    pressure: PressureField = Field(description="atmospheric pressure, Pa", examples=["1013 hPa"])
-    factor: NumberSignal = Field(default=Signal(1.0, "number"), description="time-dependent factor", examples=[1.0])
+    pressure: PressureField = case_key("atmospheric pressure, Pa", "1013 hPa")
+    factor: NumberSignal = case_key("time-dependent factor", 1.0, default=Signal(1.0, "number"))
 
 
 AccelerationSignal = Annotated[Signal, signal("acceleration")]
@@ -322,39 +314,35 @@ AccelerationSignal = Annotated[Signal, signal("acceleration")]
 class BodyForceSection(Section):
     """Body force per unit mass (acceleration), such as a tide-generating force."""
 
-    x: AccelerationSignal = Field(
-        default=Signal(0.0, "acceleration"), description="eastward acceleration, m/s2", examples=["1e-6 m/s2"]
-    )
-    y: AccelerationSignal = Field(
-        default=Signal(0.0, "acceleration"), description="northward acceleration, m/s2", examples=["1e-6 m/s2"]
-    )
-    pattern: NumberField | None = Field(default=None, description="factor per cell", examples=["x < 100"])
+    x: AccelerationSignal = case_key("eastward acceleration, m/s2", "1e-6 m/s2", default=Signal(0.0, "acceleration"))
+    y: AccelerationSignal = case_key("northward acceleration, m/s2", "1e-6 m/s2", default=Signal(0.0, "acceleration"))
+    pattern: NumberField | None = case_key("factor per cell", "x < 100", default=None)
 
 
 class SourcesSection(Section):
     """Source terms: rain, wind, pressure, Coriolis and body forces."""
 
-    rain: RainSection | None = Field(default=None, description="the section [sources.rain]")
-    coriolis: CoriolisSection | None = Field(default=None, description="the section [sources.coriolis]")
-    wind_stress: WindStressSection | None = Field(default=None, description="the section [sources.wind_stress]")
-    atmospheric_pressure: AtmosphericPressureSection | None = Field(
-        default=None, description="the section [sources.atmospheric_pressure]"
+    rain: RainSection | None = case_key("the section [sources.rain]", default=None)
+    coriolis: CoriolisSection | None = case_key("the section [sources.coriolis]", default=None)
+    wind_stress: WindStressSection | None = case_key("the section [sources.wind_stress]", default=None)
+    atmospheric_pressure: AtmosphericPressureSection | None = case_key(
+        "the section [sources.atmospheric_pressure]", default=None
     )
-    body_force: BodyForceSection | None = Field(default=None, description="the section [sources.body_force]")
-    weather: WeatherSection | None = Field(default=None, description="the section [sources.weather]")
-    cyclone: CycloneSection | None = Field(default=None, description="the section [sources.cyclone]")
+    body_force: BodyForceSection | None = case_key("the section [sources.body_force]", default=None)
+    weather: WeatherSection | None = case_key("the section [sources.weather]", default=None)
+    cyclone: CycloneSection | None = case_key("the section [sources.cyclone]", default=None)
 
 
 class WaterCase(Case):
     """Base class of the cases of the shallow-water models: terrain, initial state, boundaries and sources."""
 
-    grid: GridSection | None = Field(default=None, description="the section [grid]")
-    bed: BedSection = Field(description="the section [bed]", examples=[{"value": 0.0}])
-    initial: InitialSection = Field(default_factory=InitialSection, description="the section [initial]")
-    boundaries: BoundariesSection = Field(default_factory=BoundariesSection, description="the section [boundaries]")
-    sources: SourcesSection = Field(default_factory=SourcesSection, description="the section [sources]")
-    maps: MapsSection | None = Field(default=None, description="the section [maps]")
-    cross_sections: CrossSectionsSection | None = Field(default=None, description="the section [cross_sections]")
+    grid: GridSection | None = case_key("the section [grid]", default=None)
+    bed: BedSection = case_key("the section [bed]", {"value": 0.0})
+    initial: InitialSection = case_key("the section [initial]", default_factory=InitialSection)
+    boundaries: BoundariesSection = case_key("the section [boundaries]", default_factory=BoundariesSection)
+    sources: SourcesSection = case_key("the section [sources]", default_factory=SourcesSection)
+    maps: MapsSection | None = case_key("the section [maps]", default=None)
+    cross_sections: CrossSectionsSection | None = case_key("the section [cross_sections]", default=None)
 
     @model_validator(mode="after")
     def _check_cells(self) -> WaterCase:

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from eagre.boundaries.internal import length_in_cells
 from eagre.config.problems import Problem, Problems
-from eagre.config.section import Section
+from eagre.config.section import Section, case_key, only_one
 from eagre.config.values.expressions import Expression
 from eagre.config.values.types import (
     Coordinate,
@@ -35,24 +35,22 @@ from eagre.local_rows import LocalRows
 class LeveeSection(Section):
     """Levee, road or wall along a line; the bed of crossed cells is raised to the crest elevation."""
 
-    points: list[PointXY] | None = Field(
-        default=None, min_length=2, description="vertices [x, y] of a polyline, metres",
-        examples=[[[100.0, 0.0], [100.0, 250.0]]],
-    )  # fmt: skip
-    file: VectorFile | None = Field(
-        default=None, description="alternative to points: lines of a file (.geojson; .gpkg, .shp, .fgb: eagre[vector])",
-        examples=["levees.geojson"],
-    )  # fmt: skip
-    layer: str | None = Field(default=None, description="layer of a file with several layers")
-    crest: float | str = Field(
-        description="crest elevation, metres, or the name of the property with the crest elevation", examples=["3.2 m"]
+    points: list[PointXY] | None = case_key(
+        "vertices [x, y] of a polyline, metres", [[100.0, 0.0], [100.0, 250.0]], default=None, min_length=2
+    )
+    file: VectorFile | None = case_key(
+        "alternative to points: lines of a file (.geojson; .gpkg, .shp, .fgb: eagre[vector])",
+        "levees.geojson",
+        default=None,
+    )
+    layer: str | None = case_key("layer of a file with several layers", default=None)
+    crest: float | str = case_key(
+        "crest elevation, metres, or the name of the property with the crest elevation", "3.2 m"
     )
 
     @model_validator(mode="after")
     def _one_location(self) -> LeveeSection:
-        if (self.points is None) == (self.file is None):
-            got = "neither points nor file" if self.file is None else "both points and file"
-            raise InputError(got, allowed="one of them", fix='file = "levees.geojson"')
+        only_one(self, ("points", "file"), 'file = "levees.geojson"')
         if self.points is not None:
             parse_quantity(self.crest, "length", "crest")
         self._crests()  # raises an error for an invalid crest
@@ -135,18 +133,16 @@ _MOST = 2**31 - 1
 class GridSection(Section):
     """Computational grid: nx, ny and dx, or dx and extent, or dx and a bed file."""
 
-    nx: int | None = Field(default=None, description="number of cells along x, >= 1", ge=1, le=_MOST, examples=[200])
-    ny: int | None = Field(default=None, description="number of cells along y, >= 1", ge=1, le=_MOST, examples=[100])
-    dx: CellSize | None = Field(default=None, description="cell size along x, metres", examples=[10.0])
-    dy: CellSize | None = Field(default=None, description="cell size along y, metres; default: dx", examples=[10.0])
-    x0: Coordinate | None = Field(default=None, description="x of the south-west corner, metres", examples=[0.0])
-    y0: Coordinate | None = Field(default=None, description="y of the south-west corner, metres", examples=[0.0])
-    extent: Extent | None = Field(
-        default=None,
-        description="[west, east, south, north] of the domain, metres",
-        examples=[[0.0, 1000.0, 0.0, 500.0]],
+    nx: int | None = case_key("number of cells along x, >= 1", 200, default=None, ge=1, le=_MOST)
+    ny: int | None = case_key("number of cells along y, >= 1", 100, default=None, ge=1, le=_MOST)
+    dx: CellSize | None = case_key("cell size along x, metres", 10.0, default=None)
+    dy: CellSize | None = case_key("cell size along y, metres; default: dx", 10.0, default=None)
+    x0: Coordinate | None = case_key("x of the south-west corner, metres", 0.0, default=None)
+    y0: Coordinate | None = case_key("y of the south-west corner, metres", 0.0, default=None)
+    extent: Extent | None = case_key(
+        "[west, east, south, north] of the domain, metres", [0.0, 1000.0, 0.0, 500.0], default=None
     )
-    crs: Crs | None = Field(default=None, description="coordinate reference system, such as EPSG:32633")
+    crs: Crs | None = case_key("coordinate reference system, such as EPSG:32633", default=None)
 
     @model_validator(mode="after")
     def _one_way(self) -> GridSection:
@@ -181,44 +177,37 @@ class GridSection(Section):
 class BedSection(Section):
     """Bed elevation, metres, positive up: a file, a number or an expression in x and y."""
 
-    file: InputFiles | None = Field(
+    file: InputFiles | None = case_key(
+        "GeoTIFF, ESRI ASCII or NetCDF raster, or a list; the first file with data has priority",
+        "bed.tif",
         default=None,
-        description="GeoTIFF, ESRI ASCII or NetCDF raster, or a list; the first file with data has priority",
-        examples=["bed.tif"],
     )
-    value: Metres | None = Field(default=None, description="uniform bed elevation, metres", examples=[0.0])
-    expression: str | None = Field(
-        default=None, description="bed elevation as an expression in x and y, metres", examples=["0.01 * x"]
-    )
-    positive: Literal["up", "down"] | None = Field(
+    value: Metres | None = case_key("uniform bed elevation, metres", 0.0, default=None)
+    expression: str | None = case_key("bed elevation as an expression in x and y, metres", "0.01 * x", default=None)
+    positive: Literal["up", "down"] | None = case_key(
+        "direction of values: up (elevations, default) or down (depths); required for undeclared depths",
+        "up",
         default=None,
-        description="direction of values: up (elevations, default) or down (depths); required for undeclared depths",
-        examples=["up"],
     )
-    nodata: NoData = Field(default="error", description='"error", or the elevation of cells without data, metres')
-    crests: Literal["keep", "mean"] = Field(
+    nodata: NoData = case_key('"error", or the elevation of cells without data, metres', default="error")
+    crests: Literal["keep", "mean"] = case_key(
+        "keep (levees and dams up to three raster cells wide keep their height) or mean (averaged)",
+        "keep",
         default="keep",
-        description="keep (levees and dams up to three raster cells wide keep their height) or mean (averaged)",
-        examples=["keep"],
     )
-    offset: Metres = Field(default=0.0, description="vertical offset added to the values of the file, metres")
-    shift: Shift = Field(
-        default=[0.0, 0.0],
-        description="offset [x, y] added to the file's coordinates, metres; the result is in the crs of [grid]",
+    offset: Metres = case_key("vertical offset added to the values of the file, metres", default=0.0)
+    shift: Shift = case_key(
+        "offset [x, y] added to the file's coordinates, metres; the result is in the crs of [grid]", default=[0.0, 0.0]
     )
-    band: int | None = Field(default=None, description="band of a GeoTIFF with several bands, counted from 1", ge=1)
-    variable: str | None = Field(default=None, description="variable of a NetCDF file with several variables")
-    coordinates: Literal["file", "metres"] = Field(
-        default="file",
-        description="metres: coordinates of a file without coordinate system are metres, as for a flume",
-        examples=["metres"],
+    band: int | None = case_key("band of a GeoTIFF with several bands, counted from 1", default=None, ge=1)
+    variable: str | None = case_key("variable of a NetCDF file with several variables", default=None)
+    coordinates: Literal["file", "metres"] = case_key(
+        "metres: coordinates of a file without coordinate system are metres, as for a flume", "metres", default="file"
     )
-    record: int | None = Field(
-        default=None,
-        description="record of a time-dependent NetCDF variable, counted from 1; -1 is the last",
-        examples=[-1],
+    record: int | None = case_key(
+        "record of a time-dependent NetCDF variable, counted from 1; -1 is the last", -1, default=None
     )
-    levees: list[LeveeSection] = Field(default_factory=list, description="tables [[bed.levees]]")
+    levees: list[LeveeSection] = case_key("tables [[bed.levees]]", default_factory=list)
 
     @model_validator(mode="after")
     def _one_source(self) -> BedSection:

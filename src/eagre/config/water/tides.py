@@ -7,9 +7,9 @@ from datetime import date, datetime
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field, PlainValidator, ValidationInfo
+from pydantic import PlainValidator, ValidationInfo
 
-from eagre.config.section import Section
+from eagre.config.section import Section, case_key
 from eagre.config.toml import literal
 from eagre.config.values.types import PositiveSeconds
 from eagre.config.values.units import parse_quantity
@@ -39,19 +39,14 @@ def _phases(value: Any, info: ValidationInfo) -> str | datetime:
 class SeriesTides(Section):
     """Tide: a mean and constituents, M2 = [amplitude, phase lag in degrees], sampled and interpolated linearly."""
 
-    constituents: dict[str, Any] = Field(
-        description="constituents by name: [amplitude, phase lag in degrees]",
-        examples=[{"M2": [1.21, 143.0], "S2": [0.42, 190.0]}],
+    constituents: dict[str, Any] = case_key(
+        "constituents by name: [amplitude, phase lag in degrees]", {"M2": [1.21, 143.0], "S2": [0.42, 190.0]}
     )
-    phases: Annotated[str | datetime, PlainValidator(_phases)] = Field(
-        description=f"{_PHASES}: greenwich, start (of the run) or a date", examples=["greenwich"]
+    phases: Annotated[str | datetime, PlainValidator(_phases)] = case_key(
+        f"{_PHASES}: greenwich, start (of the run) or a date", "greenwich"
     )
-    mean: float | str = Field(
-        default=0.0, description="mean level added to the sum of constituents", examples=["10 cm"]
-    )
-    every: PositiveSeconds = Field(
-        default=60.0, description="time between samples, at most 1/20 of the shortest period", examples=["60 s"]
-    )
+    mean: float | str = case_key("mean level added to the sum of constituents", "10 cm", default=0.0)
+    every: PositiveSeconds = case_key("time between samples, at most 1/20 of the shortest period", "60 s", default=60.0)
 
     def checked(self, dimension: str) -> dict[str, tuple[float, float]]:
         """Return amplitudes in SI units of `dimension` and lags; raise `InputError` for invalid values."""

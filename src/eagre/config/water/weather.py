@@ -7,16 +7,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field, PlainValidator, ValidationInfo
+from pydantic import PlainValidator, ValidationInfo
 
-from eagre.config.section import Section
+from eagre.config.section import Section, case_key
 from eagre.config.toml import literal
-from eagre.config.values.types import InputFile, InputFiles, NoData, key_of, one_of, quantity
+from eagre.config.values.types import InputFile, InputFiles, NoData, key_of, quantity
 from eagre.config.values.units import unit_factor
 from eagre.config.water.terrain import Crs
 from eagre.errors import InputError
 from eagre.terms.weather_wind import AIR_DENSITY, LAWS, MAX_DRAG
-from eagre.time_varying.cyclone import PROFILES
 
 if TYPE_CHECKING:
     from eagre.grid import Grid
@@ -61,20 +60,17 @@ def checked_pair(value: Any, info: ValidationInfo) -> bool | list[str]:
 
 SideLevels = Annotated[
     Literal["inverse-barometer", "given"],
-    Field(
-        description="levels at stage boundaries: inverse-barometer (rise as the pressure falls) or given (unchanged)",
-        examples=["given"],
+    case_key(
+        "levels at stage boundaries: inverse-barometer (rise as the pressure falls) or given (unchanged)", "given"
     ),
 ]
 Drag = Annotated[
     str | float,
     PlainValidator(checked_drag),
-    Field(description=f"drag law of the wind: {', '.join(LAWS)}, or a constant coefficient", examples=["garratt"]),
+    case_key(f"drag law of the wind: {', '.join(LAWS)}, or a constant coefficient", "garratt"),
 ]
-LargestDrag = Annotated[
-    float, Field(gt=0.0, le=0.01, description="upper bound of the drag coefficient of a law", examples=[MAX_DRAG])
-]
-AirDensity = Annotated[float, Field(ge=0.5, le=2.0, description="air density, kg/m3", examples=[AIR_DENSITY])]
+LargestDrag = Annotated[float, case_key("upper bound of the drag coefficient of a law", MAX_DRAG, gt=0.0, le=0.01)]
+AirDensity = Annotated[float, case_key("air density, kg/m3", AIR_DENSITY, ge=0.5, le=2.0)]
 Name = Annotated[bool | str, PlainValidator(_names)]
 
 
@@ -104,31 +100,22 @@ def weather_of(
 class WeatherSection(Section):
     """Rain, 10 m wind and sea-level pressure from NetCDF files, such as those of ERA5."""
 
-    file: InputFiles = Field(
-        description="NetCDF file with a time axis, or a list of files with further times or quantities",
-        examples=["era5.nc"],
+    file: InputFiles = case_key(
+        "NetCDF file with a time axis, or a list of files with further times or quantities", "era5.nc"
     )
-    rain: Name = Field(
-        default=True, description="true (if the file contains it), false, or the name of the variable", examples=["tp"]
+    rain: Name = case_key("true (if the file contains it), false, or the name of the variable", "tp", default=True)
+    wind: Annotated[bool | list[str], PlainValidator(checked_pair)] = case_key(
+        "true (if the file contains it), false, or the names of both components", ["u10", "v10"], default=True
     )
-    wind: Annotated[bool | list[str], PlainValidator(checked_pair)] = Field(
-        default=True,
-        description="true (if the file contains it), false, or the names of both components",
-        examples=[["u10", "v10"]],
-    )
-    pressure: Name = Field(
-        default=True, description="true (if the file contains it), false, or the name of the variable", examples=["msl"]
-    )
+    pressure: Name = case_key("true (if the file contains it), false, or the name of the variable", "msl", default=True)
     side_levels: SideLevels = "inverse-barometer"
-    reference_pressure: Annotated[float, quantity("pressure")] = Field(
+    reference_pressure: Annotated[float, quantity("pressure")] = case_key(
+        "pressure at which levels at stage boundaries equal their prescribed values, Pa",
+        "1013.25 hPa",
         default=101_325.0,
-        description="pressure at which levels at stage boundaries equal their prescribed values, Pa",
-        examples=["1013.25 hPa"],
     )
-    nodata: NoData = Field(default="error", description='"error", or the value of missing rain and wind, m/s')
-    crs: Crs | None = Field(
-        default=None, description="coordinate system of a file that does not declare it", examples=["EPSG:4326"]
-    )
+    nodata: NoData = case_key('"error", or the value of missing rain and wind, m/s', default="error")
+    crs: Crs | None = case_key("coordinate system of a file that does not declare it", "EPSG:4326", default=None)
     drag: Drag = "large-pond"
     largest_drag: LargestDrag = MAX_DRAG
     air_density: AirDensity = AIR_DENSITY
@@ -163,24 +150,21 @@ COLUMNS = {"pressure": "pressure", "wind": "speed", "radius": "length"}  # with 
 class CycloneSection(Section):
     """Tropical cyclone (Holland 1980 or 2010) along a track."""
 
-    track: InputFile = Field(
-        description="CSV file: time, lon and lat (or x and y, m), pressure, wind, radius, outer_radius (unit)",
-        examples=["track.csv"],
+    track: InputFile = case_key(
+        "CSV file: time, lon and lat (or x and y, m), pressure, wind, radius, outer_radius (unit)", "track.csv"
     )
-    ambient_pressure: Annotated[float, quantity("pressure")] = Field(
-        default=101_300.0, description="ambient sea-level pressure, Pa", examples=["1013 hPa"]
+    ambient_pressure: Annotated[float, quantity("pressure")] = case_key(
+        "ambient sea-level pressure, Pa", "1013 hPa", default=101_300.0
     )
-    profile: Annotated[str, one_of(*PROFILES)] = Field(
-        default="holland-1980", description="radial wind profile: holland-1980, or holland-2010 (with outer_radius)",
-        examples=["holland-2010"],
-    )  # fmt: skip
-    outer_wind: Annotated[float, quantity("speed")] = Field(
-        default=17.491, gt=0.0, description="wind speed at outer_radius for holland-2010, m/s",
-        examples=["34 kn"],
-    )  # fmt: skip
+    profile: Literal["holland-1980", "holland-2010"] = case_key(
+        "radial wind profile: holland-1980, or holland-2010 (with outer_radius)", "holland-2010", default="holland-1980"
+    )
+    outer_wind: Annotated[float, quantity("speed")] = case_key(
+        "wind speed at outer_radius for holland-2010, m/s", "34 kn", default=17.491, gt=0.0
+    )
     side_levels: SideLevels = "inverse-barometer"
-    latitude: float | None = Field(
-        default=None, ge=-60.0, le=60.0, description="latitude of a track in x and y, degrees north", examples=[20.0]
+    latitude: float | None = case_key(
+        "latitude of a track in x and y, degrees north", 20.0, default=None, ge=-60.0, le=60.0
     )
     drag: Drag = "large-pond"
     largest_drag: LargestDrag = MAX_DRAG

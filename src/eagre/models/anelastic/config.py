@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, model_validator
 
 from eagre.checks import check_input_memory
 from eagre.config.case import Case
-from eagre.config.section import Section
+from eagre.config.section import Section, case_key
 from eagre.config.values.field_values import ElevationField, FieldValue
 from eagre.config.values.types import (
     Metres,
     PositiveMetres,
     Rate,
     Temperature,
-    one_of,
 )
 from eagre.config.values.volumes import NumberVolume, SpeedVolume, TemperatureVolume, VolumeValue
 from eagre.config.water.terrain import Crs
@@ -41,8 +40,8 @@ if TYPE_CHECKING:
     from eagre.models.anelastic.model import AnelasticFlow
     from eagre.models.anelastic.subgrid.surface import Surface
 
-Side = Annotated[str, one_of("periodic", "wall")]
-LateralSide = Annotated[str, one_of("periodic", "wall", "open")]
+Side = Literal["periodic", "wall"]
+LateralSide = Literal["periodic", "wall", "open"]
 
 
 def _rising(levels: list[float] | int) -> list[float] | int:
@@ -65,54 +64,43 @@ def _rising(levels: list[float] | int) -> list[float] | int:
 class DomainSection(Section):
     """Domain: grid, levels, boundaries and terrain."""
 
-    nx: int = Field(description="grid points along x, including points on walls", ge=1, examples=[257])
-    ny: int = Field(
-        default=1, description="grid points along y; 1: two-dimensional flow in x and z", ge=1, examples=[129]
+    nx: int = case_key("grid points along x, including points on walls", 257, ge=1)
+    ny: int = case_key("grid points along y; 1: two-dimensional flow in x and z", 129, default=1, ge=1)
+    levels: Annotated[int | list[float], AfterValidator(_rising)] = case_key(
+        "number of levels from the terrain to the top, or their heights above flat terrain, metres", 41
     )
-    levels: Annotated[int | list[float], AfterValidator(_rising)] = Field(
-        description="number of levels from the terrain to the top, or their heights above flat terrain, metres",
-        examples=[41],
+    length_x: PositiveMetres = case_key("length along x between walls, or period, metres", 20000.0)
+    length_y: PositiveMetres = case_key("length along y between walls, or period, metres", 10000.0, default=1.0)
+    top_height: PositiveMetres | None = case_key(
+        "height of the domain top, metres; required unless levels are heights", 10000.0, default=None
     )
-    length_x: PositiveMetres = Field(description="length along x between walls, or period, metres", examples=[20000.0])
-    length_y: PositiveMetres = Field(
-        default=1.0, description="length along y between walls, or period, metres", examples=[10000.0]
-    )
-    top_height: PositiveMetres | None = Field(
-        default=None,
-        description="height of the domain top, metres; required unless levels are heights",
-        examples=[10000.0],
-    )
-    x0: Metres = Field(default=0.0, description="x of the first point, metres")
-    y0: Metres = Field(default=0.0, description="y of the first point, metres")
-    crs: Crs | None = Field(
-        default=None, description="coordinate reference system of x and y, such as EPSG:32633", examples=["EPSG:32633"]
-    )
-    boundaries_x: LateralSide = Field(default="periodic", description="periodic, wall or open (ambient wind)")
-    boundaries_y: LateralSide = Field(default="periodic", description="periodic, wall or open (ambient wind)")
-    boundaries_z: Side = Field(default="wall", description="wall or periodic")
-    periodic_points: Annotated[str, one_of("distinct", "duplicated")] = Field(
-        default="distinct",
-        description="distinct, or duplicated: nx, ny and levels of periodic axes include a last point that repeats the "
+    x0: Metres = case_key("x of the first point, metres", default=0.0)
+    y0: Metres = case_key("y of the first point, metres", default=0.0)
+    crs: Crs | None = case_key("coordinate reference system of x and y, such as EPSG:32633", "EPSG:32633", default=None)
+    boundaries_x: LateralSide = case_key("periodic, wall or open (ambient wind)", default="periodic")
+    boundaries_y: LateralSide = case_key("periodic, wall or open (ambient wind)", default="periodic")
+    boundaries_z: Side = case_key("wall or periodic", default="wall")
+    periodic_points: Literal["distinct", "duplicated"] = case_key(
+        "distinct, or duplicated: nx, ny and levels of periodic axes include a last point that repeats the "
         "first, as in EULAG; the duplicate is removed",
+        default="distinct",
     )
-    terrain_height: ElevationField | None = Field(
-        default=None,
-        description="height of the terrain, metres; levels follow the terrain",
-        examples=["400 / (1 + (x/5000)**2)"],
+    terrain_height: ElevationField | None = case_key(
+        "height of the terrain, metres; levels follow the terrain", "400 / (1 + (x/5000)**2)", default=None
     )
 
-    blend: PositiveMetres | None = Field(
-        default=None,
-        description="width, metres, over which the terrain is blended to a common height at both ends of periodic or "
+    blend: PositiveMetres | None = case_key(
+        "width, metres, over which the terrain is blended to a common height at both ends of periodic or "
         "open axes; for rasters",
-        examples=["2 km"],
-    )
-    steepest: float | None = Field(
+        "2 km",
         default=None,
-        description="maximum slope between neighbouring points: the terrain is smoothed by sweeps of (1, 2, 1) / 4 "
+    )
+    steepest: float | None = case_key(
+        "maximum slope between neighbouring points: the terrain is smoothed by sweeps of (1, 2, 1) / 4 "
         "until no slope exceeds it",
+        0.5,
+        default=None,
         gt=0,
-        examples=[0.5],
     )
 
     @model_validator(mode="after")
@@ -186,10 +174,10 @@ class DomainSection(Section):
 class NoiseSection(Section):
     """Random initial perturbation of theta, reproducible by its seed."""
 
-    amplitude: Temperature = Field(description="maximum amplitude, K", gt=0, examples=[0.1])
-    seed: int = Field(default=1, description="seed of the random numbers", ge=0)
-    below: PositiveMetres | None = Field(
-        default=None, description="maximum height of the noise, metres; the top by default", examples=[400.0]
+    amplitude: Temperature = case_key("maximum amplitude, K", 0.1, gt=0)
+    seed: int = case_key("seed of the random numbers", default=1, ge=0)
+    below: PositiveMetres | None = case_key(
+        "maximum height of the noise, metres; the top by default", 400.0, default=None
     )
 
     def make(self, levels: Levels, grid: Grid) -> np.ndarray:
@@ -202,45 +190,41 @@ class NoiseSection(Section):
 class InitialSection(Section):
     """Initial wind and potential temperature."""
 
-    u: SpeedVolume | None = Field(
-        default=None, description="wind along x, m/s; the ambient wind by default", examples=[10.0]
+    u: SpeedVolume | None = case_key("wind along x, m/s; the ambient wind by default", 10.0, default=None)
+    v: SpeedVolume | None = case_key("wind along y, m/s; the ambient wind by default", 0.0, default=None)
+    w: SpeedVolume = case_key("vertical velocity, m/s", 0.0, default=VolumeValue(0.0))
+    theta: TemperatureVolume | None = case_key(
+        "potential temperature, K; the ambient one by default", "300 + 0.003 * z", default=None
     )
-    v: SpeedVolume | None = Field(
-        default=None, description="wind along y, m/s; the ambient wind by default", examples=[0.0]
+    theta_perturbation: TemperatureVolume | None = case_key(
+        "alternative to theta: potential temperature minus the ambient one, K",
+        "2 * exp(-hypot(x, z - 2000)**2 / 1e6)",
+        default=None,
     )
-    w: SpeedVolume = Field(default=VolumeValue(0.0), description="vertical velocity, m/s", examples=[0.0])
-    theta: TemperatureVolume | None = Field(
-        default=None, description="potential temperature, K; the ambient one by default", examples=["300 + 0.003 * z"]
-    )
-    theta_perturbation: TemperatureVolume | None = Field(
-        default=None, description="alternative to theta: potential temperature minus the ambient one, K",
-        examples=["2 * exp(-hypot(x, z - 2000)**2 / 1e6)"],
-    )  # fmt: skip
-    noise: NoiseSection | None = Field(
-        default=None, description="random noise, added to the potential temperature", examples=[{"amplitude": 0.1}]
+    noise: NoiseSection | None = case_key(
+        "random noise, added to the potential temperature", {"amplitude": 0.1}, default=None
     )
 
 
 class SpongeSection(Section):
     """Sponge layers: Rayleigh damping of wind and theta towards the ambient state."""
 
-    thickness: PositiveMetres | None = Field(
-        default=None, examples=[7000.0],
-        description="thickness of the layer below the top, metres; at least 2 pi U / N, or 6 pi U / N for hills with "
-        "N h / U > 0.1",
-    )  # fmt: skip
-    rate: Rate = Field(
-        description="damping rate at the top, 1/s, with a sin^2 profile; 2 to 5 times the frequency of the waves", gt=0,
-        examples=[0.006],
-    )  # fmt: skip
-    thickness_x: PositiveMetres | None = Field(
-        default=None, description="thickness of the layers at both ends of x, metres", examples=[10000.0]
+    thickness: PositiveMetres | None = case_key(
+        "thickness of the layer below the top, metres; at least 2 pi U / N, or 6 pi U / N for hills with N h / U > 0.1",
+        7000.0,
+        default=None,
     )
-    thickness_y: PositiveMetres | None = Field(
-        default=None, description="thickness of the layers at both ends of y, metres", examples=[10000.0]
+    rate: Rate = case_key(
+        "damping rate at the top, 1/s, with a sin^2 profile; 2 to 5 times the frequency of the waves", 0.006, gt=0
     )
-    side_rate: Rate | None = Field(
-        default=None, description="damping rate at the ends of x and y, 1/s; rate by default", gt=0, examples=[0.01]
+    thickness_x: PositiveMetres | None = case_key(
+        "thickness of the layers at both ends of x, metres", 10000.0, default=None
+    )
+    thickness_y: PositiveMetres | None = case_key(
+        "thickness of the layers at both ends of y, metres", 10000.0, default=None
+    )
+    side_rate: Rate | None = case_key(
+        "damping rate at the ends of x and y, 1/s; rate by default", 0.01, default=None, gt=0
     )
 
     @model_validator(mode="after")
@@ -279,26 +263,25 @@ class AnelasticCase(Case):
     default_variables: ClassVar[tuple[str, ...]] = ("u", "v", "w")
     gauge_variables: ClassVar[tuple[str, ...]] = ("w_max",)
 
-    domain: DomainSection = Field(
-        description="the section [domain]",
-        examples=[{"nx": 257, "levels": 41, "length_x": 20000.0, "top_height": 10000.0}],
+    domain: DomainSection = case_key(
+        "the section [domain]", {"nx": 257, "levels": 41, "length_x": 20000.0, "top_height": 10000.0}
     )
-    atmosphere: AtmosphereSection = Field(default_factory=AtmosphereSection, description="the section [atmosphere]")
-    initial: InitialSection = Field(default_factory=InitialSection, description="the section [initial]")
-    scalars: dict[str, NumberVolume] = Field(
-        default_factory=dict, description="initial passive scalars: a table of name = value"
+    atmosphere: AtmosphereSection = case_key("the section [atmosphere]", default_factory=AtmosphereSection)
+    initial: InitialSection = case_key("the section [initial]", default_factory=InitialSection)
+    scalars: dict[str, NumberVolume] = case_key(
+        "initial passive scalars: a table of name = value", default_factory=dict
     )
-    sponge: SpongeSection | None = Field(default=None, description="the section [sponge]")
-    forcing: ForcingSection | None = Field(default=None, description="the section [forcing]")
-    surface: SurfaceSection | None = Field(default=None, description="the section [surface]")
-    closure: ClosureSection | None = Field(default=None, description="the section [closure]")
-    numerics: NumericsSection = Field(default_factory=NumericsSection, description="the section [numerics]")
-    maps: AnelasticMapsSection | None = Field(default=None, description="the section [maps]")
-    profiles: ProfilesSection | None = Field(default=None, description="the section [profiles]")
-    slices: list[SliceSection] = Field(default_factory=list, description="the sections [[slices]]")
-    probes: ProbesSection | None = Field(default=None, description="the section [probes]")
-    spectra: SpectraSection | None = Field(default=None, description="the section [spectra]")
-    maxima: MaximaSection | None = Field(default=None, description="the section [maxima]")
+    sponge: SpongeSection | None = case_key("the section [sponge]", default=None)
+    forcing: ForcingSection | None = case_key("the section [forcing]", default=None)
+    surface: SurfaceSection | None = case_key("the section [surface]", default=None)
+    closure: ClosureSection | None = case_key("the section [closure]", default=None)
+    numerics: NumericsSection = case_key("the section [numerics]", default_factory=NumericsSection)
+    maps: AnelasticMapsSection | None = case_key("the section [maps]", default=None)
+    profiles: ProfilesSection | None = case_key("the section [profiles]", default=None)
+    slices: list[SliceSection] = case_key("the sections [[slices]]", default_factory=list)
+    probes: ProbesSection | None = case_key("the section [probes]", default=None)
+    spectra: SpectraSection | None = case_key("the section [spectra]", default=None)
+    maxima: MaximaSection | None = case_key("the section [maxima]", default=None)
 
     @model_validator(mode="after")
     def _geostrophic_requires_coriolis(self) -> AnelasticCase:
@@ -313,17 +296,6 @@ class AnelasticCase(Case):
         return self
 
     def build(self, device: Any = None, precision: str | None = None) -> AnelasticFlow:
-        """Construct the model.
-
-        Parameters
-        ----------
-        device, precision : str or Device, str, optional
-            Override the values of [run].
-
-        Returns
-        -------
-        AnelasticFlow
-        """
         from eagre.models.anelastic.base.atmosphere import check_height
         from eagre.models.anelastic.model import AnelasticFlow
 

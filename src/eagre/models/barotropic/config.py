@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from eagre.checks import check_input_memory
 from eagre.config.case import Case
 from eagre.config.maps import AveragesSection
-from eagre.config.section import Section
+from eagre.config.section import Section, case_key, only_one
 from eagre.config.values.field_values import ElevationField, NumberField
 from eagre.config.values.types import (
-    Beta,
     Metres,
     PointXY,
     PositiveMetres,
@@ -23,12 +22,12 @@ from eagre.config.values.types import (
     Rate,
     SeriesOutputFile,
     Viscosity,
-    one_of,
 )
 from eagre.config.water.terrain import Crs
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.barotropic.forcing.wind_section import WindSection
+from eagre.models.barotropic.options import Basin, Numerics, Physics, Walls
 from eagre.plausible import check_plausible
 
 if TYPE_CHECKING:
@@ -40,63 +39,44 @@ MAX_PARTICLES = 10**7
 class BasinSection(Section):
     """Basin geometry, boundary conditions and grid."""
 
-    kind: Annotated[str, one_of("box", "channel", "periodic")] = Field(
-        default="box", description="box (closed by walls), channel (periodic along x) or periodic (along x and y)"
+    kind: Basin = case_key(
+        "box (closed by walls), channel (periodic along x) or periodic (along x and y)", default="box"
     )
-    nx: int = Field(description="number of points from west to east, including wall points", ge=5, examples=[129])
-    ny: int | None = Field(default=None, description="number of points from south to north; default nx", ge=5)
-    length_x: PositiveMetres | None = Field(
-        default=None, description="length from wall to wall, or the period; required unless [nondimensional] is given",
-        examples=["3840 km"],
-    )  # fmt: skip
-    length_y: PositiveMetres | None = Field(
-        default=None, description="length from wall to wall, or the period; default length_x", examples=["3840 km"]
+    nx: int = case_key("number of points from west to east, including wall points", 129, ge=5)
+    ny: int | None = case_key("number of points from south to north; default nx", default=None, ge=5)
+    length_x: PositiveMetres | None = case_key(
+        "length from wall to wall, or the period; required unless [nondimensional] is given", "3840 km", default=None
     )
-    x0: Metres = Field(default=0.0, description="x of the western wall, metres")
-    y0: Metres = Field(default=0.0, description="y of the southern wall, metres")
-    crs: Crs | None = Field(
-        default=None,
-        description="coordinate reference system of x and y; required for files in other systems",
-        examples=["ESRI:102014"],
+    length_y: PositiveMetres | None = case_key(
+        "length from wall to wall, or the period; default length_x", "3840 km", default=None
     )
-    walls: Annotated[str, one_of("free-slip", "no-slip", "no-slip-thom")] = Field(
-        default="free-slip", description="free-slip, no-slip (Woods formula) or no-slip-thom (Thom formula)"
+    x0: Metres = case_key("x of the western wall, metres", default=0.0)
+    y0: Metres = case_key("y of the southern wall, metres", default=0.0)
+    crs: Crs | None = case_key(
+        "coordinate reference system of x and y; required for files in other systems", "ESRI:102014", default=None
     )
+    walls: Walls = case_key("free-slip, no-slip (Woods formula) or no-slip-thom (Thom formula)", default="free-slip")
 
 
-class PhysicsSection(Section):
+class PhysicsSection(Section, Physics):
     """Beta effect, friction and deformation radius, in SI units."""
-
-    beta: Beta = Field(
-        default=0.0, description="northward gradient of the Coriolis parameter, 1/(m s)", examples=[2e-11]
-    )
-    viscosity: Viscosity = Field(default=0.0, description="lateral (Laplacian) viscosity, m2/s", examples=["400 m2/s"])
-    biharmonic_viscosity: float = Field(default=0.0, description="biharmonic viscosity, m4/s", ge=0, examples=[1e10])
-    bottom_friction: Rate = Field(default=0.0, description="linear bottom friction, 1/s", examples=[1e-7])
-    deformation_radius: PositiveMetres | None = Field(
-        default=None,
-        description="deformation radius of a reduced-gravity layer; default: rigid lid",
-        examples=["45 km"],
-    )
 
 
 class NondimensionalSection(Section):
     """Nondimensional double gyre of Bleichrodt (2011) on [0, pi] x [0, pi]; replaces [physics] and [wind]."""
 
-    alpha: float = Field(default=1.36e5, description="nondimensional wind forcing", ge=0, examples=[1.36e5])
-    beta: float = Field(
-        default=1.36e5, description="nondimensional gradient of the Coriolis parameter", examples=[1.36e5]
-    )
-    mu: float = Field(default=0.0, description="nondimensional bottom friction", ge=0, examples=[0.0])
-    reynolds: float = Field(default=20.83, description="Reynolds number", gt=0, examples=[20.83])
+    alpha: float = case_key("nondimensional wind forcing", 1.36e5, default=1.36e5, ge=0)
+    beta: float = case_key("nondimensional gradient of the Coriolis parameter", 1.36e5, default=1.36e5)
+    mu: float = case_key("nondimensional bottom friction", 0.0, default=0.0, ge=0)
+    reynolds: float = case_key("Reynolds number", 20.83, default=20.83, gt=0)
 
 
 class TopographySection(Section):
     """Bottom topography."""
 
-    height: ElevationField = Field(description="height of the bed above the mean bed, metres", examples=["500"])
-    coriolis: Rate = Field(description="reference Coriolis parameter f0, 1/s", examples=[1e-4])
-    depth: PositiveMetres = Field(description="mean water depth", examples=["4000 m"])
+    height: ElevationField = case_key("height of the bed above the mean bed, metres", "500")
+    coriolis: Rate = case_key("reference Coriolis parameter f0, 1/s", 1e-4)
+    depth: PositiveMetres = case_key("mean water depth", "4000 m")
 
     def vorticity(self, grid: Grid) -> np.ndarray:
         """Return f0 b / D at the points, (ny, nx), 1/s.
@@ -127,63 +107,51 @@ class TopographySection(Section):
 class LayersSection(Section):
     """Coupling parameters of a two-layer model."""
 
-    upper: float = Field(
-        description="coupling parameter F1 = f0^2 / (g' H1) of the upper layer, 1/m2", gt=0, examples=[4e-10]
-    )
-    lower: float = Field(
-        description="coupling parameter F2 = f0^2 / (g' H2) of the lower layer, 1/m2", gt=0, examples=[1e-10]
-    )
+    upper: float = case_key("coupling parameter F1 = f0^2 / (g' H1) of the upper layer, 1/m2", 4e-10, gt=0)
+    lower: float = case_key("coupling parameter F2 = f0^2 / (g' H2) of the lower layer, 1/m2", 1e-10, gt=0)
 
 
 class InitialSection(Section):
     """Initial flow: relative or potential vorticity."""
 
-    relative_vorticity: NumberField | None = Field(
-        default=None, description="relative vorticity, 1/s; default: at rest", examples=["1e-6 * sin(x / 1e6)"]
+    relative_vorticity: NumberField | None = case_key(
+        "relative vorticity, 1/s; default: at rest", "1e-6 * sin(x / 1e6)", default=None
     )
-    relative_vorticity_lower: NumberField | None = Field(
-        default=None, description="relative vorticity of the lower layer, 1/s", examples=[0.0]
+    relative_vorticity_lower: NumberField | None = case_key(
+        "relative vorticity of the lower layer, 1/s", 0.0, default=None
     )
-    potential_vorticity: NumberField | None = Field(
+    potential_vorticity: NumberField | None = case_key(
+        "alternative to relative_vorticity: potential vorticity excluding beta y and topography, 1/s",
+        "1e-6 * sin(x / 1e6)",
         default=None,
-        description="alternative to relative_vorticity: potential vorticity excluding beta y and topography, 1/s",
-        examples=["1e-6 * sin(x / 1e6)"],
-    )  # fmt: skip
-    potential_vorticity_lower: NumberField | None = Field(
-        default=None,
-        description="alternative to relative_vorticity_lower: potential vorticity of the lower layer, 1/s",
-        examples=[0.0],
-    )  # fmt: skip
+    )
+    potential_vorticity_lower: NumberField | None = case_key(
+        "alternative to relative_vorticity_lower: potential vorticity of the lower layer, 1/s", 0.0, default=None
+    )
 
 
 class TracerSection(Section):
     """A passive tracer."""
 
-    initial: NumberField = Field(description="initial concentration", examples=["where(x < 1e6, 1, 0)"])
-    diffusivity: Viscosity = Field(default=0.0, description="diffusivity, m2/s", examples=["100 m2/s"])
+    initial: NumberField = case_key("initial concentration", "where(x < 1e6, 1, 0)")
+    diffusivity: Viscosity = case_key("diffusivity, m2/s", "100 m2/s", default=0.0)
 
 
 class ParticlesSection(Section):
     """Lagrangian particles in the (upper) flow and the output file of the trajectories (.nc or .csv)."""
 
-    positions: list[PointXY] | None = Field(
-        default=None, description="initial x, y of each particle, metres", examples=[[[1e5, 2e5]]], min_length=1
+    positions: list[PointXY] | None = case_key(
+        "initial x, y of each particle, metres", [[1e5, 2e5]], default=None, min_length=1
     )
-    every: PositiveMetres | None = Field(
-        default=None,
-        description="alternative to positions: spacing of a regular grid of particles",
-        examples=["100 km"],
+    every: PositiveMetres | None = case_key(
+        "alternative to positions: spacing of a regular grid of particles", "100 km", default=None
     )
-    file: SeriesOutputFile = Field(
-        description="output file (.nc or .csv), relative to the case file", examples=["tracks.nc"]
-    )
-    interval: PositiveSeconds = Field(description="output interval", examples=["1 d"])
+    file: SeriesOutputFile = case_key("output file (.nc or .csv), relative to the case file", "tracks.nc")
+    interval: PositiveSeconds = case_key("output interval", "1 d")
 
     @model_validator(mode="after")
     def _one_of_two(self) -> ParticlesSection:
-        if (self.positions is None) == (self.every is None):
-            got = "neither positions nor every" if self.every is None else "both positions and every"
-            raise InputError(got, allowed="either positions or every", fix='every = "100 km"')
+        only_one(self, ("positions", "every"), 'every = "100 km"', "either positions or every")
         return self
 
     def at_start(self, grid: Grid) -> np.ndarray:
@@ -200,23 +168,8 @@ class ParticlesSection(Section):
         return np.stack([a.ravel() for a in np.meshgrid(x, y)], axis=1)
 
 
-class NumericsSection(Section):
+class NumericsSection(Section, Numerics):
     """Time step and numerical schemes."""
-
-    time_step: PositiveSeconds = Field(description="time step", examples=["15 min"])
-    jacobian: Annotated[str, one_of("arakawa", "advective")] = Field(
-        default="arakawa", description="arakawa (conserves energy and enstrophy) or advective (central differences)"
-    )
-    scheme: Annotated[str, one_of("ab3", "ab2")] = Field(
-        default="ab3", description="time integration: ab3 or ab2 (Adams-Bashforth of order 3 or 2)"
-    )
-    viscosity_scheme: Annotated[str, one_of("explicit", "implicit")] = Field(
-        default="explicit", description="time integration of viscosity: explicit or implicit (Crank-Nicolson)"
-    )
-    compensated_summation: bool = Field(
-        default=False,
-        description="compensated (Kahan) summation of time steps, for very small steps in single precision",
-    )
 
 
 class BarotropicCase(Case):
@@ -226,17 +179,17 @@ class BarotropicCase(Case):
     default_variables: ClassVar[tuple[str, ...]] = ("streamfunction", "relative_vorticity")
     gauge_variables: ClassVar[tuple[str, ...]] = ("streamfunction", "velocity_x", "velocity_y")
 
-    basin: BasinSection = Field(description="the section [basin]", examples=[{"nx": 129, "length_x": "3840 km"}])
-    physics: PhysicsSection | None = Field(default=None, description="the section [physics]")
-    nondimensional: NondimensionalSection | None = Field(default=None, description="the section [nondimensional]")
-    wind: WindSection | None = Field(default=None, description="the section [wind]")
-    topography: TopographySection | None = Field(default=None, description="the section [topography]")
-    layers: LayersSection | None = Field(default=None, description="the section [layers]")
-    initial: InitialSection = Field(default_factory=InitialSection, description="the section [initial]")
-    tracer: TracerSection | None = Field(default=None, description="the section [tracer]")
-    particles: ParticlesSection | None = Field(default=None, description="the section [particles]")
-    maps: AveragesSection | None = Field(default=None, description="the section [maps]")
-    numerics: NumericsSection = Field(description="the section [numerics]", examples=[{"time_step": "15 min"}])
+    basin: BasinSection = case_key("the section [basin]", {"nx": 129, "length_x": "3840 km"})
+    physics: PhysicsSection | None = case_key("the section [physics]", default=None)
+    nondimensional: NondimensionalSection | None = case_key("the section [nondimensional]", default=None)
+    wind: WindSection | None = case_key("the section [wind]", default=None)
+    topography: TopographySection | None = case_key("the section [topography]", default=None)
+    layers: LayersSection | None = case_key("the section [layers]", default=None)
+    initial: InitialSection = case_key("the section [initial]", default_factory=InitialSection)
+    tracer: TracerSection | None = case_key("the section [tracer]", default=None)
+    particles: ParticlesSection | None = case_key("the section [particles]", default=None)
+    maps: AveragesSection | None = case_key("the section [maps]", default=None)
+    numerics: NumericsSection = case_key("the section [numerics]", {"time_step": "15 min"})
 
     @model_validator(mode="after")
     def _one_kind_of_units(self) -> BarotropicCase:
@@ -249,17 +202,6 @@ class BarotropicCase(Case):
         return self
 
     def build(self, device: Any = None, precision: str | None = None) -> BarotropicVorticity:
-        """Return the model of the case, including forcing and initial flow.
-
-        Parameters
-        ----------
-        device, precision : str or Device, str, optional
-            Override the values of [run].
-
-        Returns
-        -------
-        BarotropicVorticity
-        """
         from eagre.models.barotropic.inputs import grid_positions
         from eagre.models.barotropic.layers import Layers
         from eagre.models.barotropic.model import BarotropicVorticity

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -17,23 +16,6 @@ from eagre.plausible import check_plausible
 from eagre.solvers.poisson import PoissonSolver
 
 MIN_RADIUS = 0.1  # grid spacings: smaller deformation radii are errors; below 1 a note reports an unresolved radius
-
-
-def checked_number(name: str, value: Any, low: float = 0.0) -> float:
-    """Return `value` as a finite float of at least `low`."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not low <= number <= 1e300:
-        bound = "" if low <= -1e300 else " >= 0" if low == 0.0 else " > 0"
-        raise InputError(f"{name} = {value!r}", allowed=f"a finite number{bound}")
-    return number
-
-
-def screening_of(deformation_radius: float | None) -> float:
-    """Return 1 / radius^2, 1/m2; 0 for a rigid lid (None)."""
-    return 0.0 if deformation_radius is None else checked_number("deformation_radius", deformation_radius, 1e-300) ** -2
 
 
 def field_at_points(name: str, value: Any, grid: Grid) -> np.ndarray:
@@ -125,7 +107,7 @@ def check_size(grid: Grid) -> None:
 
 def check_deformation_radius(setup: Setup) -> None:
     """Raise `InputError` for a deformation radius far below the grid spacing."""
-    radius, spacing = setup.deformation_radius, max(setup.grid.dx, setup.grid.dy)
+    radius, spacing = setup.baroclinic_radius, max(setup.grid.dx, setup.grid.dy)
     if radius >= MIN_RADIUS * spacing:
         return
     in_kilometres = 1e3 * radius >= MIN_RADIUS * spacing

@@ -11,7 +11,8 @@ import numpy as np
 from eagre.arguments import of_type
 from eagre.backend.device import Device
 from eagre.backend.tuned import device_for
-from eagre.checks import check_input_memory, check_sample, check_state, grid_state, one_of
+from eagre.checks import check_input_memory, check_sample, check_state, checked_number, grid_state, one_of
+from eagre.config.options import checked
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.barotropic.devices.multi_device import engine_for
@@ -20,14 +21,13 @@ from eagre.models.barotropic.inputs import (
     check_memory,
     check_size,
     check_together,
-    checked_number,
     field_at_points,
     grid_positions,
     initial_vorticity,
-    screening_of,
     wall_points,
 )
 from eagre.models.barotropic.layers import Layers
+from eagre.models.barotropic.options import Boundaries, Numerics, Physics
 from eagre.models.barotropic.sampling import diagnostics
 from eagre.models.barotropic.sampling.averaging import possible
 from eagre.models.barotropic.sampling.diagnostics import energy_budget
@@ -49,9 +49,6 @@ from eagre.names import unknown_field
 from eagre.stepping.advance import advance
 from eagre.stepping.averages import TimeStatistics, statistics_array_count, statistics_plan_of
 from eagre.stepping.mapped import RunMaps
-
-BASINS = ("box", "channel", "periodic")
-WALLS = ("free-slip", "no-slip", "no-slip-thom")
 
 
 class BarotropicVorticity(BaseModel):
@@ -184,22 +181,11 @@ class BarotropicVorticity(BaseModel):
         check_memory(grid, self.device, precision, 1 + has[0], arrays)
         self.setup = Setup(
             grid=grid,
-            basin=one_of("basin", basin, BASINS),
-            walls=one_of("walls", walls, WALLS),
-            jacobian=one_of("jacobian", jacobian, ("arakawa", "advective")),
-            order={"ab2": 2, "ab3": 3}[one_of("scheme", scheme, ("ab3", "ab2"))],
-            time_step=checked_number("time_step", time_step, 1e-300),
-            beta=checked_number("beta", beta, -1e300),
-            viscosity=checked_number("viscosity", viscosity),
-            biharmonic=checked_number("biharmonic_viscosity", biharmonic_viscosity),
-            friction=checked_number("bottom_friction", bottom_friction),
-            screening=screening_of(deformation_radius),
-            implicit=one_of("viscosity_scheme", viscosity_scheme, ("explicit", "implicit")) == "implicit",
-            compensated_summation=bool(compensated_summation),
+            **checked(locals(), Boundaries, Numerics, Physics),
             **checked_curl(wind_forcing, grid, float(start_time)),
             topography=None if topography is None else field_at_points("topography", topography, grid),
             layers=layers and of_type("layers", layers, Layers, "Layers(upper=4e-10, lower=1e-10)"),
-            diffusivity=None if tracer is None else checked_number("tracer_diffusivity", tracer_diffusivity),
+            diffusivity=None if tracer is None else checked_number("tracer_diffusivity", tracer_diffusivity, 0.0),
             particles=0 if particles is None else len(particles),
             kernels=one_of("kernels", kernels, KERNELS),
             time_statistics=plan,

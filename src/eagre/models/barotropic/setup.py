@@ -8,28 +8,17 @@ import numpy as np
 
 from eagre.grid import Grid
 from eagre.models.barotropic.layers import Layers
+from eagre.models.barotropic.options import Boundaries, Numerics, Physics
 from eagre.restart_references import RestartReference
 from eagre.stepping.averages import StatisticsPlan
 from eagre.time_varying.fields import TimeVaryingField
 
 
 @dataclass(frozen=True, eq=False)
-class Setup:
+class Setup(Boundaries, Numerics, Physics):
     """Validated configuration of a run; fields are float64 at the points, (ny, nx)."""
 
     grid: Grid
-    basin: str  # "box", "channel" (periodic along x) or "periodic"
-    walls: str
-    jacobian: str
-    order: int
-    time_step: float
-    beta: float
-    viscosity: float
-    biharmonic: float
-    friction: float
-    screening: float
-    implicit: bool
-    compensated_summation: bool  # Kahan summation of time steps
     curl: np.ndarray  # wind forcing, 1/s2; at the start if time-varying
     topography: np.ndarray | None  # f0 b / D, 1/s
     layers: Layers | None
@@ -46,7 +35,32 @@ class Setup:
         return self.basin != "box", self.basin == "periodic"
 
     @property
-    def deformation_radius(self) -> float:
+    def order(self) -> int:
+        """Order of the Adams-Bashforth scheme."""
+        return {"ab2": 2, "ab3": 3}[self.scheme]
+
+    @property
+    def implicit(self) -> bool:
+        """True for implicit viscosity."""
+        return self.viscosity_scheme == "implicit"
+
+    @property
+    def biharmonic(self) -> float:
+        """Biharmonic viscosity, m4 / s."""
+        return self.biharmonic_viscosity
+
+    @property
+    def friction(self) -> float:
+        """Linear bottom friction, 1 / s."""
+        return self.bottom_friction
+
+    @property
+    def screening(self) -> float:
+        """1 / deformation_radius^2, 1/m2; 0 for a rigid lid."""
+        return 0.0 if self.deformation_radius is None else self.deformation_radius**-2
+
+    @property
+    def baroclinic_radius(self) -> float:
         """Deformation radius, m, of the baroclinic mode for two layers; infinite for a rigid lid."""
         screening = self.screening if self.layers is None else self.layers.inverse_radius_squared(1)
         return screening**-0.5 if screening > 0.0 else np.inf

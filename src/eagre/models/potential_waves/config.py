@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from eagre.checks import check_input_memory
 from eagre.config.case import Case
 from eagre.config.maps import AveragesSection
-from eagre.config.section import Section
+from eagre.config.section import Section, case_key, only_one
 from eagre.config.values.field_values import ElevationField, FieldValue, LengthField, NumberField
 from eagre.config.values.signals import Signal, signal
-from eagre.config.values.types import Metres, PositiveMetres, PositiveSeconds, Seconds, one_of
+from eagre.config.values.types import Metres, PositiveMetres, PositiveSeconds, Seconds
 from eagre.config.water.terrain import Crs
 from eagre.config.wave_tables import Wave
 from eagre.errors import InputError
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 SpeedSignal = Annotated[Signal, signal("speed")]
 LengthSignal = Annotated[Signal, signal("length")]
-Side = Annotated[str, one_of("west", "east", "south", "north")]
+Side = Literal["west", "east", "south", "north"]
 REGULAR = ("airy", "stokes", "stream_function")
 SEAS = ("jonswap", "pierson_moskowitz", "tma")  # spectra with a peak period
 LEVEL = 0.01  # relative variation of the depth up to which the bed counts as level
@@ -44,36 +44,26 @@ LEVEL = 0.01  # relative variation of the depth up to which the bed counts as le
 class BasinSection(Section):
     """Rectangular basin and its grid points, with walls or periodic."""
 
-    nx: int = Field(description="number of points along x, including the points on walls", ge=1, examples=[257])
-    ny: int = Field(
-        default=1, description="number of points along y; 1: a flume, waves along x only", ge=1, examples=[129]
+    nx: int = case_key("number of points along x, including the points on walls", 257, ge=1)
+    ny: int = case_key("number of points along y; 1: a flume, waves along x only", 129, default=1, ge=1)
+    length_x: PositiveMetres = case_key("length from wall to wall, or the period, metres", 20.0)
+    length_y: PositiveMetres = case_key(
+        "width from wall to wall, or the period, metres; the width of a flume", 10.0, default=1.0
     )
-    length_x: PositiveMetres = Field(description="length from wall to wall, or the period, metres", examples=[20.0])
-    length_y: PositiveMetres = Field(
-        default=1.0, description="width from wall to wall, or the period, metres; the width of a flume", examples=[10.0]
+    x0: Metres = case_key("x coordinate of the first point, metres", default=0.0)
+    y0: Metres = case_key("y coordinate of the first point, metres", default=0.0)
+    crs: Crs | None = case_key("coordinate reference system of x and y, such as EPSG:32633", "EPSG:32633", default=None)
+    periodic: Literal["none", "x", "y", "both"] = case_key(
+        "periodic axes: none (walls on all sides), x, y or both", "x", default="none"
     )
-    x0: Metres = Field(default=0.0, description="x coordinate of the first point, metres")
-    y0: Metres = Field(default=0.0, description="y coordinate of the first point, metres")
-    crs: Crs | None = Field(
-        default=None, description="coordinate reference system of x and y, such as EPSG:32633", examples=["EPSG:32633"]
-    )
-    periodic: Annotated[str, one_of("none", "x", "y", "both")] = Field(
-        default="none", description="periodic axes: none (walls on all sides), x, y or both", examples=["x"]
-    )
-    depth: LengthField | None = Field(
-        default=None, description="still-water depth, metres, positive everywhere", examples=[0.4]
-    )
-    bed: ElevationField | None = Field(
-        default=None,
-        description="instead of depth: bed elevation, metres, positive upward; still water is at 0",
-        examples=[-0.4],
+    depth: LengthField | None = case_key("still-water depth, metres, positive everywhere", 0.4, default=None)
+    bed: ElevationField | None = case_key(
+        "instead of depth: bed elevation, metres, positive upward; still water is at 0", -0.4, default=None
     )
 
     @model_validator(mode="after")
     def _one_of_two(self) -> BasinSection:
-        if (self.depth is None) == (self.bed is None):
-            got = "neither depth nor bed" if self.bed is None else "both depth and bed"
-            raise InputError(got, allowed="either depth or bed", fix="depth = 0.4")
+        only_one(self, ("depth", "bed"), "depth = 0.4", "either depth or bed")
         return self
 
     def grid(self) -> Grid:
@@ -86,20 +76,17 @@ class BasinSection(Section):
 class InitialSection(Section):
     """Initial surface: elevation and potential, or a wave."""
 
-    surface_elevation: ElevationField = Field(
-        default=FieldValue(0.0), description="initial surface elevation, metres", examples=["0.05 * cos(pi * x / 10)"]
+    surface_elevation: ElevationField = case_key(
+        "initial surface elevation, metres", "0.05 * cos(pi * x / 10)", default=FieldValue(0.0)
     )
-    surface_potential: NumberField = Field(
-        default=FieldValue(0.0), description="initial surface potential, m2/s", examples=[0.0]
-    )
-    wave: Wave | None = Field(
-        default=None, description="instead of both: a wave or sea at time 0, a table with its kind",
-        examples=[{"kind": "stream_function", "height": 0.1, "length": 4.0, "eulerian_current": 0.0}],
-    )  # fmt: skip
-    depth: PositiveMetres | None = Field(
+    surface_potential: NumberField = case_key("initial surface potential, m2/s", 0.0, default=FieldValue(0.0))
+    wave: Wave | None = case_key(
+        "instead of both: a wave or sea at time 0, a table with its kind",
+        {"kind": "stream_function", "height": 0.1, "length": 4.0, "eulerian_current": 0.0},
         default=None,
-        description="depth of the wave theory, metres; required over a bed that is not level",
-        examples=[0.4],
+    )
+    depth: PositiveMetres | None = case_key(
+        "depth of the wave theory, metres; required over a bed that is not level", 0.4, default=None
     )
 
     @model_validator(mode="after")
@@ -115,85 +102,68 @@ class InitialSection(Section):
 class RelaxationZoneSection(Section):
     """Relaxation zone along a side that generates or absorbs waves."""
 
-    side: Side = Field(description="west, east, south or north", examples=["west"])
-    width: PositiveMetres = Field(description="one to two wave lengths, metres", examples=[4.0])
-    wave: Wave | None = Field(
-        default=None, description="waves to generate, a table with its kind; without it the zone absorbs waves",
-        examples=[{"kind": "stream_function", "height": 0.02, "period": "2 s", "stokes_current": 0.0}],
-    )  # fmt: skip
-    depth: PositiveMetres | None = Field(
+    side: Side = case_key("west, east, south or north", "west")
+    width: PositiveMetres = case_key("one to two wave lengths, metres", 4.0)
+    wave: Wave | None = case_key(
+        "waves to generate, a table with its kind; without it the zone absorbs waves",
+        {"kind": "stream_function", "height": 0.02, "period": "2 s", "stokes_current": 0.0},
         default=None,
-        description="depth of the wave theory, metres; required if the bed of the zone is not level",
-        examples=[0.4],
     )
-    period: PositiveSeconds | None = Field(
-        default=None, description="period of the incident waves; default: that of wave or of another relaxation zone",
-        examples=["2 s"],
-    )  # fmt: skip
-    ramp: Seconds = Field(
-        default=0.0, description="duration over which the generated waves rise from still water", ge=0, examples=["5 s"]
+    depth: PositiveMetres | None = case_key(
+        "depth of the wave theory, metres; required if the bed of the zone is not level", 0.4, default=None
     )
-    exponent: float = Field(default=3.5, description="exponent of the absorption profile", gt=0, examples=[3.5])
+    period: PositiveSeconds | None = case_key(
+        "period of the incident waves; default: that of wave or of another relaxation zone", "2 s", default=None
+    )
+    ramp: Seconds = case_key("duration over which the generated waves rise from still water", "5 s", default=0.0, ge=0)
+    exponent: float = case_key("exponent of the absorption profile", 3.5, default=3.5, gt=0)
 
 
 class WavemakerSection(Section):
     """Piston wavemaker or flux inlet along a side, defined by velocity or position."""
 
-    side: Side = Field(description="west, east, south or north", examples=["west"])
-    velocity: SpeedSignal | None = Field(
+    side: Side = case_key("west, east, south or north", "west")
+    velocity: SpeedSignal | None = case_key(
+        "velocity of the paddle or the inflow, m/s, positive into the basin; a number is an inflow",
+        {"file": "paddle.csv"},
         default=None,
-        description="velocity of the paddle or the inflow, m/s, positive into the basin; a number is an inflow",
-        examples=[{"file": "paddle.csv"}],
     )
-    position: LengthSignal | None = Field(
+    position: LengthSignal | None = case_key(
+        "instead of velocity: paddle position, metres, within one depth of its first value",
+        {"file": "paddle.csv"},
         default=None,
-        description="instead of velocity: paddle position, metres, within one depth of its first value",
-        examples=[{"file": "paddle.csv"}],
     )
-    active_absorption: bool = Field(default=False, description="whether to absorb incident long waves at the side")
-    target: LengthSignal = Field(
-        default=Signal(0.0, "length"),
-        description="target surface elevation of the active absorption, metres",
-        examples=[0.0],
+    active_absorption: bool = case_key("whether to absorb incident long waves at the side", default=False)
+    target: LengthSignal = case_key(
+        "target surface elevation of the active absorption, metres", 0.0, default=Signal(0.0, "length")
     )
 
 
 class SpongeSection(Section):
     """Sponge layer along a side: surface pressure damps the waves and conserves the volume of water."""
 
-    side: Side = Field(description="west, east, south or north", examples=["east"])
-    width: PositiveMetres = Field(description="one to two wave lengths, metres", examples=[4.0])
-    period: PositiveSeconds = Field(description="period of the incident waves", examples=["2 s"])
-    strength: float = Field(
-        default=STRENGTH_OF_SPONGE,
-        description="damping strength: the reflection coefficient is about exp(-strength)",
-        gt=0,
-        examples=[6.0],
+    side: Side = case_key("west, east, south or north", "east")
+    width: PositiveMetres = case_key("one to two wave lengths, metres", 4.0)
+    period: PositiveSeconds = case_key("period of the incident waves", "2 s")
+    strength: float = case_key(
+        "damping strength: the reflection coefficient is about exp(-strength)", 6.0, default=STRENGTH_OF_SPONGE, gt=0
     )
 
 
 class BreakingSection(Section):
     """Detection of breaking crests, and dissipation of their energy."""
 
-    max_crest_speed_ratio: float = Field(
-        default=MAX_CREST_SPEED_RATIO,
-        description="ratio of water speed to crest speed above which a crest breaks",
-        gt=0,
-        examples=[0.855],
+    max_crest_speed_ratio: float = case_key(
+        "ratio of water speed to crest speed above which a crest breaks", 0.855, default=MAX_CREST_SPEED_RATIO, gt=0
     )
-    max_front_slope: float = Field(
-        default=MAX_FRONT_SLOPE, description="front slope above which a crest breaks", gt=0, examples=[0.577]
-    )
-    strength: float = Field(
-        default=STRENGTH, description="eddy viscosity relative to H L / T of the breaking wave", gt=0, examples=[0.02]
-    )
+    max_front_slope: float = case_key("front slope above which a crest breaks", 0.577, default=MAX_FRONT_SLOPE, gt=0)
+    strength: float = case_key("eddy viscosity relative to H L / T of the breaking wave", 0.02, default=STRENGTH, gt=0)
 
 
 class StatisticsSection(Section):
     """Surface statistics at every point as output variables: extremes, mean and significant wave height."""
 
-    from_: Seconds = Field(default=0.0, alias="from", description="start time of the statistics", ge=0,
-                           examples=["60 s"])  # fmt: skip
+    from_: Seconds = case_key("start time of the statistics", "60 s", default=0.0, alias="from", ge=0)
 
 
 class PotentialWavesCase(Case):
@@ -203,20 +173,16 @@ class PotentialWavesCase(Case):
     default_variables: ClassVar[tuple[str, ...]] = ("surface_elevation",)
     gauge_variables: ClassVar[tuple[str, ...]] = ("surface_elevation",)
 
-    basin: BasinSection = Field(
-        description="the section [basin]", examples=[{"nx": 257, "length_x": 20.0, "depth": 0.4}]
-    )
-    initial: InitialSection = Field(default_factory=InitialSection, description="the section [initial]")
-    relaxation_zones: list[RelaxationZoneSection] = Field(
-        default_factory=list, description="the sections [[relaxation_zones]]"
-    )
-    wavemakers: list[WavemakerSection] = Field(default_factory=list, description="the sections [[wavemakers]]")
-    sponges: list[SpongeSection] = Field(default_factory=list, description="the sections [[sponges]]")
-    breaking: BreakingSection | None = Field(default=None, description="the section [breaking]")
-    statistics: StatisticsSection | None = Field(default=None, description="the section [statistics]")
-    maps: AveragesSection | None = Field(default=None, description="the section [maps]")
-    probes: ProbesSection | None = Field(default=None, description="the section [probes]")
-    numerics: NumericsSection = Field(default_factory=NumericsSection, description="the section [numerics]")
+    basin: BasinSection = case_key("the section [basin]", {"nx": 257, "length_x": 20.0, "depth": 0.4})
+    initial: InitialSection = case_key("the section [initial]", default_factory=InitialSection)
+    relaxation_zones: list[RelaxationZoneSection] = case_key("the sections [[relaxation_zones]]", default_factory=list)
+    wavemakers: list[WavemakerSection] = case_key("the sections [[wavemakers]]", default_factory=list)
+    sponges: list[SpongeSection] = case_key("the sections [[sponges]]", default_factory=list)
+    breaking: BreakingSection | None = case_key("the section [breaking]", default=None)
+    statistics: StatisticsSection | None = case_key("the section [statistics]", default=None)
+    maps: AveragesSection | None = case_key("the section [maps]", default=None)
+    probes: ProbesSection | None = case_key("the section [probes]", default=None)
+    numerics: NumericsSection = case_key("the section [numerics]", default_factory=NumericsSection)
 
     @property
     def log_name(self) -> str:
@@ -246,17 +212,6 @@ class PotentialWavesCase(Case):
         return reflection_of(model.setup, incident, list(self.gauges.on(model.grid).values()), lambda: records(name))
 
     def build(self, device: Any = None, precision: str | None = None) -> PotentialWaves:
-        """Build the model.
-
-        Parameters
-        ----------
-        device, precision : str or Device, str, optional
-            Replacements for the values of [run].
-
-        Returns
-        -------
-        PotentialWaves
-        """
         from eagre.models.potential_waves.model import PotentialWaves
 
         with self.at("basin"):

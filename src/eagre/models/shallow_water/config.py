@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, PrivateAttr, field_validator
+from pydantic import PrivateAttr, field_validator
 
-from eagre.config.section import Section
+from eagre.config.section import Section, case_key
 from eagre.config.values.field_values import ManningField
-from eagre.config.values.types import Acceleration, PositiveMetres, PositiveSeconds, one_of
 from eagre.config.water.sections import WaterCase
 from eagre.errors import InputError
+from eagre.models.shallow_water.options import Numerics
 
 if TYPE_CHECKING:
     from eagre.models.shallow_water.model import ShallowWater
@@ -18,59 +18,18 @@ if TYPE_CHECKING:
 USUAL_SCHEME = "rk2"
 
 
-def _on_or_off(value: Any) -> Any:
-    return ("on" if value else "off") if isinstance(value, bool) else value
-
-
-ActiveTiles = Annotated[str, one_of("auto", "on", "off"), BeforeValidator(_on_or_off)]
-
-
 class FrictionSection(Section):
     """Bed friction."""
 
-    manning: ManningField = Field(description="Manning's n, s m-1/3", examples=[0.03])
+    manning: ManningField = case_key("Manning's n, s m-1/3", 0.03)
 
 
-class NumericsSection(Section):
-    """Options of the numerical scheme. Keys that are left out take the default of the model."""
+class NumericsSection(Section, Numerics):
+    """Options of the numerical scheme."""
 
-    scheme: Annotated[str, one_of("rk2", "euler", "srk2", "ds1", "ds2", "auto")] | None = Field(
-        default=None,
-        description="rk2, euler, srk2, ds1, ds2, or auto: the fastest second-order scheme measured by eagre tune",
+    scheme: Literal["rk2", "euler", "srk2", "ds1", "ds2", "auto"] = case_key(
+        "rk2, euler, srk2, ds1, ds2, or auto: the fastest second-order scheme measured by eagre tune", default="rk2"
     )
-    wet_dry: Annotated[str, one_of("hydrostatic", "kurganov-petrova")] | None = Field(
-        default=None, description="wetting-and-drying scheme: hydrostatic or kurganov-petrova"
-    )
-    active_tiles: ActiveTiles | None = Field(
-        default=None, description="skip dry tiles: auto, on or off", examples=["auto"]
-    )
-    minmod_theta: float | None = Field(
-        default=None,
-        description="parameter of the minmod limiter, 1 (most diffusive) to 2 (least diffusive)",
-        ge=1,
-        le=2,
-        examples=[1.3],
-    )
-    courant_number: float | None = Field(
-        default=None, description="Courant number, above 0 to 0.5", gt=0, le=0.5, examples=[0.25]
-    )
-    desingularisation_depth: PositiveMetres | None = Field(
-        default=None, description="depth below which velocities are desingularised, metres", examples=[0.001]
-    )
-    time_step_control: Annotated[str, one_of("predicted", "exact")] | None = Field(
-        default=None, description="time-step control: predicted or exact"
-    )
-    predicted_fraction: float | None = Field(
-        default=None,
-        description="time step of ds1 and ds2 as a fraction of the limit of the previous step, 0.5 to 1",
-        ge=0.5,
-        le=1,
-    )
-    max_time_step: PositiveSeconds | None = Field(default=None, description="maximum time step", examples=["1 s"])
-    time_step: PositiveSeconds | None = Field(
-        default=None, description="fixed time step; without it the step is adaptive", examples=["0.1 s"]
-    )
-    gravity: Acceleration | None = Field(default=None, description="gravitational acceleration, m/s2", examples=[9.81])
 
     @field_validator("time_step", mode="before")
     @classmethod
@@ -90,31 +49,19 @@ class ShallowWaterCase(WaterCase):
     default_variables: ClassVar[tuple[str, ...]] = ("surface_elevation", "depth", "velocity_x", "velocity_y")
     gauge_variables: ClassVar[tuple[str, ...]] = ("surface_elevation", "depth", "velocity_x", "velocity_y")
 
-    friction: FrictionSection | None = Field(default=None, description="the section [friction]")
-    numerics: NumericsSection = Field(default_factory=NumericsSection, description="the section [numerics]")
+    friction: FrictionSection | None = case_key("the section [friction]", default=None)
+    numerics: NumericsSection = case_key("the section [numerics]", default_factory=NumericsSection)
     _why: str = PrivateAttr("")  # reason for the choice of the scheme
 
     def build(self, device: Any = None, precision: str | None = None) -> ShallowWater:
-        """Build the model: grid, bed, initial water, boundaries and source terms.
-
-        Parameters
-        ----------
-        device, precision : str or Device, str, optional
-            Override the keys of the section [run].
-
-        Returns
-        -------
-        ShallowWater
-        """
         from eagre.local_rows import LocalRows
         from eagre.models.shallow_water.model import MIN_ROWS, ShallowWater
 
         local = device if device is not None else self.run.device
         rows, corners, bed = self._terrain(lambda grid: LocalRows.of(local, grid, MIN_ROWS))
         grid = rows.grid
-        numerics = self.numerics.model_dump(exclude_none=True)
-        scheme = self._scheme(grid.cells, device, precision)
-        numerics |= {"scheme": scheme} if self.numerics.scheme is not None else {}
+        numerics, scheme = self.numerics.model_dump(exclude_unset=True), self._scheme(grid.cells, device, precision)
+        numerics |= {"scheme": scheme} if "scheme" in numerics else {}
         with rows.agreed_errors():
             options = self._options(rows, bed, self.friction, device, precision, scheme, self.numerics.gravity)
         del bed
@@ -125,7 +72,7 @@ class ShallowWaterCase(WaterCase):
         """Return the name of the scheme; "auto" selects the fastest second-order scheme for the time-step control."""
         self._why = ""
         if self.numerics.scheme != "auto":
-            return self.numerics.scheme or USUAL_SCHEME
+            return self.numerics.scheme
         if self.numerics.time_step_control == "exact":
             self._why = f'scheme {USUAL_SCHEME}: time_step_control = "exact"'
             return USUAL_SCHEME

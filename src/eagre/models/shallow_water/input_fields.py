@@ -14,7 +14,7 @@ from eagre.checks import checked_field, initial_surface
 from eagre.grid import Grid
 from eagre.local_rows import LocalRows, Sides
 from eagre.models.shallow_water.datum import Datum
-from eagre.models.shallow_water.setup import UNBOUNDED
+from eagre.models.shallow_water.options import UNBOUNDED
 
 
 class InputFields(NamedTuple):

@@ -23,6 +23,7 @@ from eagre.checks import (
     grid_state,
     one_of,
 )
+from eagre.config.options import attributes, checked
 from eagre.constants import GRAVITY
 from eagre.contract import Recording
 from eagre.errors import BlowUpError
@@ -35,15 +36,15 @@ from eagre.models.shallow_water.active_tiles import live_fraction
 from eagre.models.shallow_water.datum import Datum, over_datum
 from eagre.models.shallow_water.devices.multi_device import MIN_ROWS, engine_for
 from eagre.models.shallow_water.input_fields import InputFields
+from eagre.models.shallow_water.options import Numerics, on_or_off
 from eagre.models.shallow_water.sampling.averaging import QUANTITIES
 from eagre.models.shallow_water.setup import (
     Setup,
     check_device_memory,
-    checked_active_tiles,
-    checked_desingularisation_depth,
+    consistent,
+    desingularisation_depth_of,
     longest_step_with_water_to_come,
     requested_outputs,
-    scheme_of,
     steps_of,
 )
 from eagre.names import unknown_field
@@ -291,8 +292,8 @@ class ShallowWater(BaseModel):
         with rows.agreed_errors():
             check_device_memory(rows, self.device, precision, scheme, maps, requested, terms)
         fields = InputFields.of(rows, bed_elevation, manning, (surface_elevation, depth), (velocity_x, velocity_y))
-        gravity = checked_number("gravity", gravity, 1e-6, 1e3)
-        courant_number = checked_number("courant_number", courant_number, 1e-6, 0.5)
+        options = checked({**locals(), "active_tiles": on_or_off(active_tiles)}, Numerics)
+        gravity, courant_number = options["gravity"], options["courant_number"]
         start_time = checked_number("start_time", start_time, -1e12, 1e12)
         segments = self.boundaries.checked_segments(grid, gravity)
         sides = rows.sides(fields.bed)
@@ -308,13 +309,8 @@ class ShallowWater(BaseModel):
             segments=segments,
             manning=fields.manning,
             terms=terms,
-            **scheme_of(scheme, time_step_control, predicted_fraction),
-            wet_dry=one_of("wet_dry", wet_dry, ("hydrostatic", "kurganov-petrova")),
-            active_tiles=checked_active_tiles(active_tiles, wet_dry, kernels, scheme),
-            minmod_theta=checked_number("minmod_theta", minmod_theta, 1.0, 2.0),
-            kappa=checked_desingularisation_depth(desingularisation_depth, fields.max_depth, wet_dry),
-            gravity=gravity,
-            courant_number=courant_number,
+            **consistent(options, kernels),
+            kappa=desingularisation_depth_of(options["desingularisation_depth"], fields.max_depth, wet_dry),
             **steps._asdict(),
             live=live_fraction(fields.depth, rows, terms, segments) if wet_dry == "hydrostatic" else 1.0,
             kernels=one_of("kernels", kernels, ("fast", "reference")),
@@ -566,14 +562,8 @@ class ShallowWater(BaseModel):
         setup = self.setup
         low, high = setup.manning_range
         return {
-            "scheme": setup.scheme,
-            "wet_dry": setup.wet_dry,
-            "active_tiles": setup.active_tiles,
-            "minmod_theta": setup.minmod_theta,
-            "courant_number": setup.courant_number,
+            **attributes(setup, Numerics),
             "desingularisation_depth": setup.kappa,
-            "time_step_control": setup.time_step_control,
-            "gravity": setup.gravity,
             "manning": low if setup.uniform_manning else f"map, {low:g} to {high:g}",
             "kernels": self._engine.schedule.name,
             "device": str(self.device),

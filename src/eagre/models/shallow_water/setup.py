@@ -15,12 +15,13 @@ from eagre.boundaries import SIDES, FaceRange
 from eagre.boundaries.cross_sections import CrossSections
 from eagre.boundaries.ghosts import check_periodic_bed, padded_bed
 from eagre.boundaries.internal import SOUTH_FACE, WEST_FACE
-from eagre.checks import DEVICE_WORDS, check_memory, checked_number, one_of
+from eagre.checks import DEVICE_WORDS, check_memory
 from eagre.errors import InputError
 from eagre.grid import Grid, centre_bed
 from eagre.local_rows import LocalRows, Sides
 from eagre.models.shallow_water import kernels as cells
 from eagre.models.shallow_water.datum import Datum
+from eagre.models.shallow_water.options import MIN_KAPPA, UNBOUNDED, Numerics
 from eagre.restart_references import RestartReference, bed_references
 from eagre.stepping.averages import StatisticsPlan, statistics_array_count
 from eagre.stepping.maps import Maps, planes_of
@@ -28,17 +29,8 @@ from eagre.stepping.substeps import STAGES
 from eagre.terms.collect import ROLES, Terms
 from eagre.time_varying.series import Series
 
-UNBOUNDED = 1e12  # s
-SCHEMES = ("rk2", "euler", "srk2", "ds1", "ds2")
 TO_EVERY_CELL = ("srk2", *STAGES)  # schemes without active-tile lists
 WORK_STATE = ("srk2", "ds2")  # schemes with a fourth state on the device
-ACTIVE_TILES = ("auto", "on", "off")
-MIN_KAPPA = 1e-9  # m; its fourth power is a normal number in single precision
-
-
-def requested_step_limit(name: str, step: float | None) -> float:
-    """Return the checked time step of an option, s; no limit if it is None."""
-    return UNBOUNDED if step is None else checked_number(name, step, 1e-12, UNBOUNDED)
 
 
 def longest_step_with_water_to_come(
@@ -64,9 +56,8 @@ def steps_of(longest: float | None, fixed: float | None, coming: float, first: C
     first adaptive step.
     """
     if fixed is not None:
-        step = requested_step_limit("time_step", fixed)
-        return Steps(step, step, True)
-    step = min(requested_step_limit("max_time_step", longest), coming)
+        return Steps(fixed, fixed, True)
+    step = min(longest or UNBOUNDED, coming)
     return Steps(step, min(step, first()), False)
 
 
@@ -90,25 +81,19 @@ def longest_step_with_rain(terms: Terms, grid: Grid, gravity: float) -> float:
     return (0.25 * min(grid.dx, grid.dy)) ** (2.0 / 3.0) / (gravity * terms.wettest) ** (1.0 / 3.0)
 
 
-def checked_desingularisation_depth(value: float | None, scale: float, wet_dry: str) -> float:
+def desingularisation_depth_of(value: float | None, scale: float, wet_dry: str) -> float:
     """Return the desingularisation depth, m; the default is a fraction of the maximum initial depth, `scale`, m."""
     if value is not None:
-        return checked_number("desingularisation_depth", value, MIN_KAPPA, 1e3)
+        return value
     if wet_dry == "hydrostatic":
         return max(MIN_KAPPA, 1e-4 * min(1.0, scale)) if scale > 0 else 1e-4
     return max(MIN_KAPPA, min(0.01, 0.01 * scale)) if scale > 0 else 1e-3
 
 
-def scheme_of(scheme: str, time_step_control: str, predicted_fraction: float) -> dict[str, Any]:
-    """Return the scheme and the time-step control of a run, for its set-up."""
-    options = {
-        "scheme": one_of("scheme", scheme, SCHEMES),
-        "time_step_control": one_of("time_step_control", time_step_control, ("predicted", "exact")),
-    }
-    fraction = checked_number("predicted_fraction", predicted_fraction, 0.5, 1.0)
-    if scheme not in STAGES:
-        return options
-    if time_step_control == "exact":
+def consistent(options: Mapping[str, Any], kernels: str) -> dict[str, Any]:
+    """Return the options of a run as they are used; raise `InputError` for options that exclude each other."""
+    scheme, split = options["scheme"], options["scheme"] in STAGES
+    if split and options["time_step_control"] == "exact":
         raise InputError(
             f'time_step_control = "exact" with scheme = "{scheme}"',
             allowed='time_step_control = "predicted" with "ds1" and "ds2"',
@@ -116,15 +101,15 @@ def scheme_of(scheme: str, time_step_control: str, predicted_fraction: float) ->
             problem='time_step_control = "exact" is not supported by the split schemes: the limit of the second sweep '
             "is unknown at the start of the step.",
         )
-    return options | {"predicted_fraction": fraction}
+    tiles = checked_active_tiles(options["active_tiles"], options["wet_dry"], kernels, scheme)
+    return {**options, "active_tiles": tiles, "predicted_fraction": options["predicted_fraction"] if split else 1.0}
 
 
-def checked_active_tiles(value: str | bool, wet_dry: str, kernels: str, scheme: str) -> str:
+def checked_active_tiles(requested: str, wet_dry: str, kernels: str, scheme: str) -> str:
     """Return "auto", "on" or "off": the option, or "off" where skipping dry tiles would not be exact.
 
     The reference kernels compute all cells.
     """
-    requested = ("on" if value else "off") if isinstance(value, bool) else one_of("active_tiles", value, ACTIVE_TILES)
     exact, plain = wet_dry == "hydrostatic", kernels == "reference"
     if requested == "on" and not exact:
         raise InputError(
@@ -195,7 +180,7 @@ TREATMENTS: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Setup:
+class Setup(Numerics):
     """Complete set-up of a run, checked by the model; arrays are float64 on the host, with the rows of this process."""
 
     grid: Grid
@@ -205,14 +190,7 @@ class Setup:
     segments: Sequence[FaceRange]
     manning: np.ndarray  # (rows, nx), s m-1/3
     terms: Terms
-    scheme: str
-    wet_dry: str
-    active_tiles: str  # "auto", "on" or "off"
-    minmod_theta: float
     kappa: float
-    gravity: float
-    courant_number: float
-    time_step_control: str
     longest_step: float
     first_step: float
     fixed: bool
@@ -223,7 +201,6 @@ class Setup:
     cross_sections: CrossSections | None = None  # cross-sections for the discharge
     first_row: int = 0  # global index of local row 0
     live: float = 1.0  # fraction of cells that the first step can change; sets the rows per warp on a GPU
-    predicted_fraction: float = 1.0  # time step of split schemes as a fraction of the limit of the previous step
 
     @property
     def split(self) -> int:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
-from eagre.config.section import Section
+from eagre.config.section import Section, case_key, only_one
 from eagre.config.values.field_values import ChezyField, ManningField, NumberField
-from eagre.config.values.types import Acceleration, PositiveMetres, PositiveSeconds, Viscosity, one_of
 from eagre.config.water.sections import WaterCase
-from eagre.errors import InputError
+from eagre.models.shallow_water_adi.options import Numerics
 
 if TYPE_CHECKING:
     from eagre.models.shallow_water_adi.model import ShallowWaterADI
@@ -20,48 +19,24 @@ if TYPE_CHECKING:
 class LandMaskSection(Section):
     """Land mask: cells that are never wet."""
 
-    where: NumberField = Field(description="land mask; nonzero values are land", examples=["bed > 5"])
+    where: NumberField = case_key("land mask; nonzero values are land", "bed > 5")
 
 
 class BedFrictionSection(Section):
     """Bed friction: Manning's n or Chezy's C."""
 
-    manning: ManningField | None = Field(default=None, description="Manning's n, s m-1/3", examples=[0.03])
-    chezy: ChezyField | None = Field(default=None, description="Chezy's C, m1/2 s-1", examples=[60.0])
+    manning: ManningField | None = case_key("Manning's n, s m-1/3", 0.03, default=None)
+    chezy: ChezyField | None = case_key("Chezy's C, m1/2 s-1", 60.0, default=None)
 
     @model_validator(mode="after")
     def _one_law(self) -> BedFrictionSection:
-        if (self.manning is None) == (self.chezy is None):
-            got = "neither manning nor chezy" if self.manning is None else "both manning and chezy"
-            raise InputError(
-                got, allowed="either manning or chezy", fix="manning = 0.03",
-                problem="The section [friction] needs exactly one of manning and chezy.",
-            )  # fmt: skip
+        problem = "The section [friction] needs exactly one of manning and chezy."
+        only_one(self, ("manning", "chezy"), "manning = 0.03", "either manning or chezy", problem)
         return self
 
 
-class ImplicitSection(Section):
-    """Options of the numerical scheme. Keys that are left out take the default of the model."""
-
-    time_step: PositiveSeconds = Field(description="the time step", examples=["20 s"])
-    viscosity: Viscosity = Field(default=0.0, description="eddy viscosity, m2/s", examples=["5 m2/s"])
-    dissipation: Annotated[str, one_of("froude", "none")] | None = Field(
-        default=None,
-        description="numerical dissipation: froude (upwinding at high Froude numbers, limited cross-advection) or none",
-    )
-    momentum_advection: Annotated[str, one_of("on", "off")] | None = Field(
-        default=None, description="advection of momentum: on or off"
-    )
-    drying: Annotated[str, one_of("on", "off")] | None = Field(
-        default=None, description="wetting and drying: on, or off if all cells except land stay wet"
-    )
-    dry_depth: PositiveMetres | None = Field(
-        default=None, description="water depth at a face below which the face is closed, metres", examples=[0.01]
-    )
-    start: Annotated[str, one_of("half-step", "zero")] | None = Field(
-        default=None, description="initial staggering: half-step (second order) or zero (first order)"
-    )
-    gravity: Acceleration | None = Field(default=None, description="gravitational acceleration, m/s2", examples=[9.81])
+class ImplicitSection(Section, Numerics):
+    """Options of the numerical scheme."""
 
 
 class ShallowWaterADICase(WaterCase):
@@ -71,22 +46,11 @@ class ShallowWaterADICase(WaterCase):
     default_variables: ClassVar[tuple[str, ...]] = ("surface_elevation", "depth", "velocity_x", "velocity_y")
     gauge_variables: ClassVar[tuple[str, ...]] = ("surface_elevation", "depth", "velocity_x", "velocity_y")
 
-    land_mask: LandMaskSection | None = Field(default=None, description="the section [land_mask]")
-    friction: BedFrictionSection | None = Field(default=None, description="the section [friction]")
-    numerics: ImplicitSection = Field(description="the section [numerics]", examples=[{"time_step": "20 s"}])
+    land_mask: LandMaskSection | None = case_key("the section [land_mask]", default=None)
+    friction: BedFrictionSection | None = case_key("the section [friction]", default=None)
+    numerics: ImplicitSection = case_key("the section [numerics]", {"time_step": "20 s"})
 
     def build(self, device: Any = None, precision: str | None = None) -> ShallowWaterADI:
-        """Build the model: grid, bed, land mask, initial water, boundaries and source terms.
-
-        Parameters
-        ----------
-        device, precision : str or Device, str, optional
-            Override the keys of the section [run].
-
-        Returns
-        -------
-        ShallowWaterADI
-        """
         from eagre.models.shallow_water_adi.model import ShallowWaterADI
 
         rows, corners, bed = self._terrain()
@@ -98,4 +62,4 @@ class ShallowWaterADICase(WaterCase):
             mask = self._values("land_mask", self.land_mask, "where", grid, bed)
             options["land_mask"] = np.broadcast_to(mask, grid.shape) != 0
         with self.naming("initial", "friction", "numerics", "run", "maps"), self._naming_sources():
-            return ShallowWaterADI(grid, corners, **options, **self.numerics.model_dump(exclude_none=True))
+            return ShallowWaterADI(grid, corners, **options, **self.numerics.model_dump(exclude_unset=True))

@@ -99,9 +99,9 @@ class Engine:
         uniform = self.uniform_friction
         law = {"manning": 1, "chezy": 3}[setup.law]
         self.switches: dict[str, Any] = {
-            "CONVECTION": setup.momentum_advection,
-            "DISSIPATION": setup.dissipation,
-            "DRYING": setup.drying,
+            "CONVECTION": setup.momentum_advection == "on",
+            "DISSIPATION": setup.dissipation == "froude",
+            "DRYING": setup.drying == "on",
             "MAY_DRY": setup.may_dry,
             "FRICTION": 0 if uniform == 0.0 else law + (uniform is None),
             "VISCOUS": setup.viscosity > 0.0,
@@ -109,7 +109,8 @@ class Engine:
         }
         cuda = self.device.kind == "cuda"
         entry = diagnostics.row_sums_cuda if cuda else diagnostics.row_sums_cpu
-        self._sum = self.device.program(entry, self.precision, {"DRYING": setup.drying, "MAY_DRY": setup.may_dry})
+        switches = {"DRYING": setup.drying == "on", "MAY_DRY": setup.may_dry}
+        self._sum = self.device.program(entry, self.precision, switches)
         self._row_sums = self.device.zeros((setup.grid.ny, diagnostics.SUMS), np.float64)
         self.method = "tridiagonal elimination (Thomas algorithm) along whole grid lines"
         if setup.kernels == "reference":
@@ -142,7 +143,7 @@ class Engine:
         setup, grid = self.setup, self.setup.grid
         courant = math.sqrt(setup.gravity * setup.deepest) * setup.time_step / min(grid.dx, grid.dy)
         is_open = (self._is_open("west east"), self._is_open("south north"))
-        light = not (setup.drying or setup.dissipation)
+        light = setup.drying == "off" and setup.dissipation == "none"
         if setup.segment is not None:
             chosen["mode_y"] = columns.REDUCE
         return plan_of(self.device, grid, self.precision, courant, *is_open, light=light, **chosen)
@@ -164,7 +165,7 @@ class Engine:
             {**self.switches, **bound.switches, "MAP_AT": sweep.loaded, "WHERE": row_and_column}
             for bound, sweep in zip(self._terms, (sweep_cuda_x, sweep_cuda_y), strict=True)
         )
-        stored = setup.dissipation and plan.warps <= sweep_cuda_x.MAX_STORED_WARPS
+        stored = setup.dissipation == "froude" and plan.warps <= sweep_cuda_x.MAX_STORED_WARPS
         along_x |= {**plan.switches_x, "STORED": stored}
         kernels = [device.program(sweep_cuda_x.sweep_x_cuda, self.precision, along_x)]
         modes = (columns.REDUCE, columns.FINISH) if plan.mode_y == columns.REDUCE else (plan.mode_y,)

@@ -26,7 +26,7 @@ def open_faces(setup: Any, z: np.ndarray, along: str) -> np.ndarray:
         low_cells, high_cells = (slice(None), low), (slice(None), high)
     ridge = np.maximum(setup.bed[low_cells], setup.bed[high_cells])
     inner = ridge < LAND
-    if setup.drying:
+    if setup.drying == "on":
         inner &= np.maximum(z[low_cells], z[high_cells]) - ridge > setup.dry_depth
     if setup.walls is not None:
         inner &= setup.walls[high_cells] & BITS[along] == 0
@@ -73,7 +73,7 @@ def with_given_fluxes(
         for flux, value in zip(fluxes, side.first_fluxes(time, dt), strict=True):
             speed_limit = size / (2.0 * dt * shared[where])
             outwards = -inward * flux[where]
-            limit = _most_out(depth[where], outwards, speed_limit, setup.gravity) if setup.drying else np.inf
+            limit = _most_out(depth[where], outwards, speed_limit, setup.gravity) if setup.drying == "on" else np.inf
             flux[where] = np.where(setup.bed[where] < LAND, inward * np.maximum(value, -limit), 0.0)
     return fluxes
 
@@ -100,7 +100,7 @@ def half_step(
     mean_p = faces_of(0.5 * (p[:, 1:] + p[:, :-1]), "y")
     rate += setup.terms.force("y", time, faces_of(depth, "y"), q, mean_p, lambda values: faces_of(values, "y"))
     may_move = open_faces(setup, z, "y")
-    if setup.drying:
+    if setup.drying == "on":
         ridge = np.maximum(setup.bed[1:], setup.bed[:-1])
         may_move[1:-1] &= np.minimum(z[1:], z[:-1]) >= ridge
     push = np.where(may_move, 0.5 * dt * rate, 0.0)

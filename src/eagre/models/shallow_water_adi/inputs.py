@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from eagre.checks import checked_number
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.shallow_water_adi.kernels import LAND
@@ -99,7 +98,7 @@ def fine_rain(setup: Setup) -> list[str]:
 def depth_of_dry_faces(dry_depth: float | None, thickness: np.ndarray) -> float:
     """Return the depth below which a face is closed, m; the default is a thousandth of the maximum initial depth."""
     if dry_depth is not None:
-        return checked_number("dry_depth", dry_depth, 1e-6, 1e3)
+        return dry_depth
     deepest = float(thickness.max())
     return max(1e-3 * min(1.0, deepest), 1e-6) if deepest > 0 else 1e-3
 

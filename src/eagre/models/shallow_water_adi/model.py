@@ -25,6 +25,7 @@ from eagre.checks import (
     initial_surface,
     one_of,
 )
+from eagre.config.options import attributes, checked
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.grid import Grid, centre_bed
@@ -43,6 +44,7 @@ from eagre.models.shallow_water_adi.inputs import (
 )
 from eagre.models.shallow_water_adi.kernels import OUTSIDE
 from eagre.models.shallow_water_adi.memory_layout import DEVICE_WORDS, MAX_MARGIN, maps_of
+from eagre.models.shallow_water_adi.options import Numerics
 from eagre.models.shallow_water_adi.sampling.maps import QUANTITIES
 from eagre.models.shallow_water_adi.sampling.outputs import Fields
 from eagre.models.shallow_water_adi.setup import Setup
@@ -179,18 +181,20 @@ class ShallowWaterADI(Fields, BaseModel):
         _check_fields_fit(grid, device, precision or "single")
         corners = checked_field("bed_elevation", bed_elevation, grid, "corner", "elevation")
         self.bed, (surface, thickness) = centre_bed(corners), initial_surface(surface_elevation, depth, corners, grid)
-        dry_land, step = checked_land(land_mask, grid), checked_number("time_step", time_step, 1e-9, 1e9)
+        dry_land, options = checked_land(land_mask, grid), checked(locals(), Numerics)
         terms, self.boundaries = terms_of(sources, grid, start_time), checked_boundaries(boundaries)
-        precision, self._why_precision = chosen_precision(precision, terms, surface, dry_land, step)
+        precision, self._why_precision = chosen_precision(precision, terms, surface, dry_land, options["time_step"])
         self.precision, self.device = precision, device_for(device, self.kind, grid.cells, precision)
         averaged = statistics_plan_of(time_statistics, self.variables, QUANTITIES.cells, maps)
         arrays = planes_of(maps) + statistics_array_count(averaged, precision) + maps_of(terms, self.device.kind)
         check_memory(grid, self.device, precision, DEVICE_WORDS + arrays, MAX_MARGIN)
         time, level = checked_number("start_time", start_time, -1e12, 1e12), level_of(precision, surface, dry_land)
-        water, segments = np.where(dry_land, 0.0, thickness), self.boundaries.checked_segments(grid, gravity)
+        water, segments = np.where(dry_land, 0.0, thickness), self.boundaries.checked_segments(grid, options["gravity"])
         segments, self._initial_notes = with_initial_water(segments, grid, water_of(surface, water, corners, time))
         terms, walls = placed_inside(self.boundaries.internal, segments, terms, dry_land)
-        friction, law = _friction(manning, chezy, gravity, grid)
+        friction, law = _friction(manning, chezy, options["gravity"], grid)
+        check_viscosity(options["viscosity"], options["time_step"], grid)
+        options["dry_depth"] = depth_of_dry_faces(options["dry_depth"], water)
         self.setup = Setup(
             grid=grid,
             bed=np.where(dry_land, OUTSIDE, self.bed - level),
@@ -198,20 +202,14 @@ class ShallowWaterADI(Fields, BaseModel):
             segments=segments,
             friction=friction, law=law,
             terms=terms,
-            gravity=checked_number("gravity", gravity, 1e-6, 1e3),
-            viscosity=_viscosity(viscosity, step, grid),
-            dissipation=one_of("dissipation", dissipation, ("froude", "none")) == "froude",
-            momentum_advection=one_of("momentum_advection", momentum_advection, ("on", "off")) == "on",
-            drying=one_of("drying", drying, ("on", "off")) == "on",
-            dry_depth=depth_of_dry_faces(dry_depth, water),
-            time_step=step, deepest=float(water.max()),
+            **options,
+            deepest=float(water.max()),
             kernels=one_of("kernels", kernels, ("fast", "reference")),
             walls=walls,
             maps=maps, time_statistics=averaged,
             cross_sections=CrossSections(cross_sections, grid) if cross_sections else None,
         )  # fmt: skip
-        check_wet(thickness, dry_land, self.setup.drying)
-        self._start = one_of("start", start, ("half-step", "zero"))
+        check_wet(thickness, dry_land, drying == "on")
         speeds = (checked_field(f"velocity_{a}", u, grid, "centre") for a, u in (("x", velocity_x), ("y", velocity_y)))
         self._begin(surface - level, [thickness * u for u in speeds], time)
 
@@ -227,7 +225,7 @@ class ShallowWaterADI(Fields, BaseModel):
         sides, dt = self._engine.sides, self.setup.time_step
         p, q = (face_flux(self.setup, sides, surface, flux, along) for flux, along in zip(discharge, "xy", strict=True))
         p, _ = with_given_fluxes(self.setup, sides, surface, (p, p), "x", start)
-        pair = half_step(self.setup, surface, p, q, dt, start) if self._start == "half-step" else (q, q)
+        pair = half_step(self.setup, surface, p, q, dt, start) if self.setup.start == "half-step" else (q, q)
         pair = with_given_fluxes(self.setup, sides, surface, pair, "y", start)
         self._engine.set_state(surface, p, *pair)
         self._first_time, self._stepper = start, Stepper(self._engine, start, surface)
@@ -331,8 +329,8 @@ class ShallowWaterADI(Fields, BaseModel):
     @property
     def summary_rows(self) -> list[tuple[str, str]]:
         """Rows of the run summary: water balance, rounding, negative depths and |u| dt / dx."""
-        grows = self.setup.momentum_advection and self.setup.viscosity == 0.0
-        braked = self._stepper.courant_monitor.summary_rows(self.setup.time_step, self.setup.drying, grows)
+        grows = self.setup.momentum_advection == "on" and self.setup.viscosity == 0.0
+        braked = self._stepper.courant_monitor.summary_rows(self.setup.time_step, self.setup.drying == "on", grows)
         prescribed = self._engine.balance.prescribed_volumes(self._first_time, self.time)
         diagnostics = self.diagnostics()
         rounded = rounding_rows(diagnostics) if self.precision == "single" else []
@@ -378,17 +376,9 @@ class ShallowWaterADI(Fields, BaseModel):
         factor = setup.friction / setup.gravity
         values = np.sqrt(factor) if setup.law == "manning" else 1.0 / np.sqrt(factor)
         same = bool((values == values.flat[0]).all())
-        on = {True: "on", False: "off"}
         return {
-            "time_step": setup.time_step,
+            **attributes(setup, Numerics),
             setup.law: float(values.flat[0]) if same else f"map, {values.min():g} to {values.max():g}",
-            "viscosity": setup.viscosity,
-            "dissipation": "froude" if setup.dissipation else "none",
-            "momentum_advection": on[setup.momentum_advection],
-            "drying": on[setup.drying],
-            "dry_depth": setup.dry_depth,
-            "start": self._start,
-            "gravity": setup.gravity,
             "kernels": setup.kernels,
             "lines": self._engine.method,
             "device": str(self.device),
@@ -419,8 +409,8 @@ def _friction(manning: Any, chezy: Any, gravity: float, grid: Grid) -> tuple[np.
     return gravity / checked_field("chezy", chezy, grid, "centre", "chezy") ** 2, "chezy"
 
 
-def _viscosity(value: float, dt: float, grid: Grid) -> float:
-    number = checked_number("viscosity", value, 0.0, 1e9)
+def check_viscosity(number: float, dt: float, grid: Grid) -> None:
+    """Raise `InputError` for a viscosity, m2 s-1, above the stability limit for a time step dt, s."""
     maximum = 0.5 * min(grid.dx, grid.dy) ** 2 / dt
     if number > maximum:
         raise InputError(
@@ -429,4 +419,3 @@ def _viscosity(value: float, dt: float, grid: Grid) -> float:
             fix=f"time_step = {0.5 * min(grid.dx, grid.dy) ** 2 / number:g}",
             problem="The viscosity exceeds the stability limit of the explicit cross-diffusion.",
         )
-    return number

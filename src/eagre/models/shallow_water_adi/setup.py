@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from eagre.boundaries import FaceRange
 from eagre.boundaries.cross_sections import CrossSections
 from eagre.grid import Grid
 from eagre.models.shallow_water_adi.kernels import LAND, WALL
+from eagre.models.shallow_water_adi.options import Numerics
 from eagre.models.shallow_water_adi.sides import sides_of
 from eagre.restart_references import RestartReference, bed_references
 from eagre.stepping.averages import StatisticsPlan
@@ -33,7 +34,7 @@ class Segment(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Setup:
+class Setup(Numerics):
     """Complete set-up of a run, checked by the model; arrays are float64 on the host."""
 
     grid: Grid
@@ -42,13 +43,7 @@ class Setup:
     friction: np.ndarray  # (ny, nx): g n^2, or g / C^2
     law: str  # "manning" or "chezy"
     terms: Terms
-    gravity: float
-    viscosity: float
-    dissipation: bool
-    momentum_advection: bool
-    drying: bool
-    dry_depth: float
-    time_step: float
+    dry_depth: float = field(kw_only=True)
     deepest: float  # maximum initial depth, m
     dries: bool | None = None  # `may_dry` of the whole domain, for a subdomain
     segment: Segment | None = None  # part of the lines along y, for a subdomain; None if it solves whole lines
@@ -66,7 +61,7 @@ class Setup:
             return self.dries
         is_open = any(side.kind != WALL for side in sides_of(self.segments, self.level))
         is_open |= self.walls is not None
-        rules = self.drying or self.dissipation or self.viscosity > 0.0
+        rules = self.drying == "on" or self.dissipation == "froude" or self.viscosity > 0.0
         return rules or is_open or bool((self.bed > LAND).any())
 
     @property

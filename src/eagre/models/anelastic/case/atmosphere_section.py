@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from eagre.config.section import Section
-from eagre.config.values.types import Acceleration, InputFile, Rate, Temperature, one_of, quantity
+from eagre.config.section import Section, case_key
+from eagre.config.values.types import Acceleration, InputFile, Rate, Temperature, quantity
 from eagre.constants import GRAVITY, REFERENCE_PRESSURE
 from eagre.errors import InputError
 
@@ -48,38 +48,30 @@ def _wind(wind: list[float]) -> list[float]:
 class AtmosphereSection(Section):
     """Atmosphere: equations, reference state and ambient state."""
 
-    equations: Annotated[str, one_of("anelastic", "boussinesq", "incompressible")] = Field(
-        default="anelastic", description="anelastic, boussinesq or incompressible", examples=["boussinesq"]
+    equations: Literal["anelastic", "boussinesq", "incompressible"] = case_key(
+        "anelastic, boussinesq or incompressible", "boussinesq", default="anelastic"
     )
-    theta: Temperature = Field(default=300.0, description="potential temperature at z = 0, K", gt=0, examples=[300.0])
-    buoyancy_frequency: Rate = Field(
-        default=0.0, description="buoyancy frequency N of the ambient state, 1/s; 0 is neutral", examples=[0.01]
+    theta: Temperature = case_key("potential temperature at z = 0, K", 300.0, default=300.0, gt=0)
+    buoyancy_frequency: Rate = case_key(
+        "buoyancy frequency N of the ambient state, 1/s; 0 is neutral", 0.01, default=0.0
     )
-    reference_frequency: Rate = Field(
-        default=0.0,
-        description="buoyancy frequency of the anelastic reference state, 1/s; 0 is isentropic",
-        examples=[0.01],
+    reference_frequency: Rate = case_key(
+        "buoyancy frequency of the anelastic reference state, 1/s; 0 is isentropic", 0.01, default=0.0
     )
-    surface_pressure: Pressure = Field(
-        default=REFERENCE_PRESSURE, description="pressure at z = 0, Pa", examples=["1000 hPa"]
+    surface_pressure: Pressure = case_key("pressure at z = 0, Pa", "1000 hPa", default=REFERENCE_PRESSURE)
+    density: float = case_key("density of Boussinesq and incompressible flow, kg/m3", 1.0, default=1.0, gt=0)
+    wind: Annotated[list[Speed], AfterValidator(_wind)] = case_key(
+        "ambient wind [u, v], m/s", [10.0, 0.0], default=[0.0, 0.0]
     )
-    density: float = Field(
-        default=1.0, description="density of Boussinesq and incompressible flow, kg/m3", gt=0, examples=[1.0]
+    gravity: Acceleration = case_key("gravitational acceleration, m/s2", 9.81, default=GRAVITY)
+    sounding: InputFile | None = case_key(
+        "an input_sounding file or a table; replaces theta, buoyancy_frequency and wind", "input_sounding", default=None
     )
-    wind: Annotated[list[Speed], AfterValidator(_wind)] = Field(
-        default=[0.0, 0.0], description="ambient wind [u, v], m/s", examples=[[10.0, 0.0]]
+    reference: Literal["isentropic", "sounding"] = case_key(
+        "reference state with a sounding: isentropic, or the sounding", default="isentropic"
     )
-    gravity: Acceleration = Field(default=GRAVITY, description="gravitational acceleration, m/s2", examples=[9.81])
-    sounding: InputFile | None = Field(
-        default=None, description="an input_sounding file or a table; replaces theta, buoyancy_frequency and wind",
-        examples=["input_sounding"],
-    )  # fmt: skip
-    reference: Annotated[str, one_of("isentropic", "sounding")] = Field(
-        default="isentropic", description="reference state with a sounding: isentropic, or the sounding"
-    )
-    moisture: Annotated[str, one_of("refuse", "virtual")] = Field(
-        default="refuse",
-        description="moisture of a sounding: refuse (an error), or virtual (use virtual potential temperature)",
+    moisture: Literal["refuse", "virtual"] = case_key(
+        "moisture of a sounding: refuse (an error), or virtual (use virtual potential temperature)", default="refuse"
     )
 
     @model_validator(mode="after")

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field, PlainValidator, ValidationInfo, model_validator
+from pydantic import PlainValidator, ValidationInfo, model_validator
 
-from eagre.config.section import Section, check
+from eagre.config.section import Section, case_key, check
 from eagre.config.toml import literal
 from eagre.config.values.expressions import Expression
 from eagre.config.values.field_values import number_or_expression
@@ -22,10 +22,8 @@ from eagre.models.anelastic.forcing.profile_forcing import Forcing, Nudging
 class HeightTable(Section):
     """Table of heights and values in the case file."""
 
-    heights: list[Metres] = Field(description="increasing heights above z = 0, metres", examples=[[0.0, 1000.0]])
-    values: list[float | str] = Field(
-        description="one value per height; SI units, or with units", examples=[[0.0, 5.0]]
-    )
+    heights: list[Metres] = case_key("increasing heights above z = 0, metres", [0.0, 1000.0])
+    values: list[float | str] = case_key("one value per height; SI units, or with units", [0.0, 5.0])
 
     @model_validator(mode="after")
     def _same_length(self) -> HeightTable:
@@ -45,11 +43,11 @@ class HeightTable(Section):
 class HeightFile(Section):
     """Profile from two columns of a text table. Units in the column names, as in ``z (km)``, are applied."""
 
-    file: InputFile = Field(description="a table with a header, relative to the case file", examples=["wind.csv"])
-    height: str | None = Field(default=None, description="column of heights; the first by default", examples=["z"])
-    value: str | None = Field(default=None, description="column of values; the second by default", examples=["u"])
-    units: str | None = Field(
-        default=None, description="unit of the values; by default the unit in the column name, or SI", examples=["m/s"]
+    file: InputFile = case_key("a table with a header, relative to the case file", "wind.csv")
+    height: str | None = case_key("column of heights; the first by default", "z", default=None)
+    value: str | None = case_key("column of values; the second by default", "u", default=None)
+    units: str | None = case_key(
+        "unit of the values; by default the unit in the column name, or SI", "m/s", default=None
     )
 
     def profile(self, name: str, dimension: str) -> Profile:
@@ -124,13 +122,11 @@ PROFILE = "a number, an expression in z, {heights, values} or {file}"
 class NudgingSection(Section):
     """Nudging (relaxation) of all points towards vertical profiles."""
 
-    time_scale: TimeHeights = Field(description=f"relaxation time, s: {PROFILE}", examples=["1 h"])
-    u: SpeedHeights | None = Field(default=None, description=f"wind along x, m/s: {PROFILE}", examples=[10.0])
-    v: SpeedHeights | None = Field(default=None, description=f"wind along y, m/s: {PROFILE}", examples=[0.0])
-    theta: TemperatureHeights | None = Field(
-        default=None, description=f"potential temperature, K: {PROFILE}", examples=["300 + 0.003 * z"]
-    )
-    scalars: dict[str, NumberHeights] = Field(default_factory=dict, description=f"a table of name = {PROFILE}")
+    time_scale: TimeHeights = case_key(f"relaxation time, s: {PROFILE}", "1 h")
+    u: SpeedHeights | None = case_key(f"wind along x, m/s: {PROFILE}", 10.0, default=None)
+    v: SpeedHeights | None = case_key(f"wind along y, m/s: {PROFILE}", 0.0, default=None)
+    theta: TemperatureHeights | None = case_key(f"potential temperature, K: {PROFILE}", "300 + 0.003 * z", default=None)
+    scalars: dict[str, NumberHeights] = case_key(f"a table of name = {PROFILE}", default_factory=dict)
 
     def make(self) -> Nudging:
         """Return the nudging of the model."""
@@ -142,20 +138,15 @@ class NudgingSection(Section):
 class ForcingSection(Section):
     """Forcing: vertical profiles of geostrophic wind, subsidence, heating and nudging."""
 
-    geostrophic_u: SpeedHeights | None = Field(
-        default=None, description=f"geostrophic wind along x, m/s: {PROFILE}", examples=[10.0]
+    geostrophic_u: SpeedHeights | None = case_key(f"geostrophic wind along x, m/s: {PROFILE}", 10.0, default=None)
+    geostrophic_v: SpeedHeights | None = case_key(f"geostrophic wind along y, m/s: {PROFILE}", 0.0, default=None)
+    subsidence: SpeedHeights | None = case_key(
+        f"large-scale vertical velocity, m/s, negative downwards: {PROFILE}", "-5e-6 * z", default=None
     )
-    geostrophic_v: SpeedHeights | None = Field(
-        default=None, description=f"geostrophic wind along y, m/s: {PROFILE}", examples=[0.0]
+    heating: HeatingHeights | None = case_key(
+        f"heating rate of theta, K/s, negative for cooling: {PROFILE}", "-2 K/d", default=None
     )
-    subsidence: SpeedHeights | None = Field(
-        default=None, description=f"large-scale vertical velocity, m/s, negative downwards: {PROFILE}",
-        examples=["-5e-6 * z"],
-    )  # fmt: skip
-    heating: HeatingHeights | None = Field(
-        default=None, description=f"heating rate of theta, K/s, negative for cooling: {PROFILE}", examples=["-2 K/d"]
-    )
-    nudging: NudgingSection | None = Field(default=None, description="the section [forcing.nudging]")
+    nudging: NudgingSection | None = case_key("the section [forcing.nudging]", default=None)
 
     @model_validator(mode="after")
     def _both_components(self) -> ForcingSection:

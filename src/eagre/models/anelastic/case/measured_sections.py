@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from eagre.config.maps import AveragesSection
 from eagre.config.named_locations import check_unique_names, named
 from eagre.config.problems import Key
-from eagre.config.section import Section
+from eagre.config.section import Section, case_key
 from eagre.config.sections import MeasuredSection
 from eagre.config.values.types import (
     FieldsFile,
@@ -19,7 +19,6 @@ from eagre.config.values.types import (
     PositiveSeconds,
     SeriesOutputFile,
     VariableNames,
-    one_of,
 )
 from eagre.errors import InputError
 from eagre.models.anelastic.sampling.slices import ACROSS
@@ -35,15 +34,13 @@ class ProfilesSection(MeasuredSection):
 
     at_start: ClassVar[bool] = False
 
-    file: NetcdfFile = Field(
-        description="a file name that ends in .nc, relative to the case file", examples=["profiles.nc"]
-    )
-    interval: PositiveSeconds = Field(description="averaging interval", examples=["10 min"])
-    every: int = Field(default=10, description="number of steps between two samples", ge=1, examples=[10])
-    heights: list[Metres] | None = Field(
+    file: NetcdfFile = case_key("a file name that ends in .nc, relative to the case file", "profiles.nc")
+    interval: PositiveSeconds = case_key("averaging interval", "10 min")
+    every: int = case_key("number of steps between two samples", 10, default=10, ge=1)
+    heights: list[Metres] | None = case_key(
+        "heights above z = 0, metres; by default the levels (over terrain, the levels of flat terrain)",
+        [10.0, 50.0, 100.0],
         default=None,
-        description="heights above z = 0, metres; by default the levels (over terrain, the levels of flat terrain)",
-        examples=[[10.0, 50.0, 100.0]],
     )
 
     @property
@@ -64,10 +61,8 @@ class AnelasticMapsSection(AveragesSection):
 
     usual: ClassVar[str] = "u"
 
-    levels: list[int] | None = Field(
-        default=None,
-        description="indices of the levels to store, increasing; 0 is the lowest; all by default",
-        examples=[[0]],
+    levels: list[int] | None = case_key(
+        "indices of the levels to store, increasing; 0 is the lowest; all by default", [0], default=None
     )
 
     def time_statistics(self, **options: Any) -> TimeStatistics | None:
@@ -83,21 +78,18 @@ def _several(value: Any) -> Any:
 class SliceSection(MeasuredSection):
     """Time series of fields in a plane (one of x, y, z, i, j, k), in a NetCDF file or a Zarr store."""
 
-    file: FieldsFile = Field(
-        description="a file name that ends in .nc or .zarr, relative to the case file; a separate file for each slice",
-        examples=["slice.nc"],
+    file: FieldsFile = case_key(
+        "a file name that ends in .nc or .zarr, relative to the case file; a separate file for each slice", "slice.nc"
     )
-    interval: PositiveSeconds = Field(description="output interval", examples=["10 s"])
-    x: Metres | None = Field(default=None, description="x of the plane, metres", examples=[5000.0])
-    y: Metres | None = Field(default=None, description="y of the plane, metres", examples=[0.0])
-    z: Metres | None = Field(default=None, description="height of a horizontal plane, metres", examples=[100.0])
-    i: int | None = Field(default=None, description="index of the plane along x, from 0", ge=0)
-    j: int | None = Field(default=None, description="index of the plane along y, from 0", ge=0)
-    k: int | None = Field(default=None, description="index of a terrain-following level", ge=0, examples=[1])
-    variables: VariableNames | None = Field(
-        default=None,
-        description="names of fields, velocity for u, v and w; wind and theta_perturbation by default",
-        examples=[["w"]],
+    interval: PositiveSeconds = case_key("output interval", "10 s")
+    x: Metres | None = case_key("x of the plane, metres", 5000.0, default=None)
+    y: Metres | None = case_key("y of the plane, metres", 0.0, default=None)
+    z: Metres | None = case_key("height of a horizontal plane, metres", 100.0, default=None)
+    i: int | None = case_key("index of the plane along x, from 0", default=None, ge=0)
+    j: int | None = case_key("index of the plane along y, from 0", default=None, ge=0)
+    k: int | None = case_key("index of a terrain-following level", 1, default=None, ge=0)
+    variables: VariableNames | None = case_key(
+        "names of fields, velocity for u, v and w; wind and theta_perturbation by default", ["w"], default=None
     )
 
     @property
@@ -132,13 +124,11 @@ class SliceSection(MeasuredSection):
 class ProbeSection(Section):
     """Probe at one or several heights, or column of all levels."""
 
-    name: str = Field(description="unique name of the probe in the file", min_length=1, examples=["mast"])
-    x: Metres = Field(description="x of the probe, metres", examples=[1600.0])
-    y: Metres | None = Field(default=None, description="y of the probe, metres; required if ny > 1", examples=[0.0])
-    z: Annotated[list[Metres], BeforeValidator(_several), Field(min_length=1)] | None = Field(
-        default=None,
-        description="height or heights above z = 0, metres; default: all levels",
-        examples=[[10.0, 40.0]],
+    name: str = case_key("unique name of the probe in the file", "mast", min_length=1)
+    x: Metres = case_key("x of the probe, metres", 1600.0)
+    y: Metres | None = case_key("y of the probe, metres; required if ny > 1", 0.0, default=None)
+    z: Annotated[list[Metres], BeforeValidator(_several), Field(min_length=1)] | None = case_key(
+        "height or heights above z = 0, metres; default: all levels", [10.0, 40.0], default=None
     )
 
 
@@ -152,18 +142,13 @@ class ProbesSection(MeasuredSection):
 
     culprit: ClassVar[Key] = ("points",)
 
-    file: SeriesOutputFile = Field(
-        description="a file name that ends in .nc or .csv, relative to the case file", examples=["probes.nc"]
+    file: SeriesOutputFile = case_key("a file name that ends in .nc or .csv, relative to the case file", "probes.nc")
+    interval: PositiveSeconds = case_key("output interval", "1 s")
+    points: Points = case_key(
+        "tables by name, or the sections [[probes.points]]", [{"name": "mast", "x": 1600.0, "z": [10.0, 40.0]}]
     )
-    interval: PositiveSeconds = Field(description="output interval", examples=["1 s"])
-    points: Points = Field(
-        description="tables by name, or the sections [[probes.points]]",
-        examples=[[{"name": "mast", "x": 1600.0, "z": [10.0, 40.0]}]],
-    )
-    variables: VariableNames | None = Field(
-        default=None,
-        description="names of fields, velocity for u, v and w; wind and theta by default",
-        examples=[["u", "w"]],
+    variables: VariableNames | None = case_key(
+        "names of fields, velocity for u, v and w; wind and theta by default", ["u", "w"], default=None
     )
 
     @property
@@ -187,20 +172,16 @@ class ProbesSection(MeasuredSection):
 class SpectraSection(MeasuredSection):
     """Time series of spectra along periodic axes x and y at heights, in a NetCDF file or a Zarr store."""
 
-    file: FieldsFile = Field(
-        description="a file name that ends in .nc or .zarr, relative to the case file", examples=["spectra.nc"]
+    file: FieldsFile = case_key("a file name that ends in .nc or .zarr, relative to the case file", "spectra.nc")
+    interval: PositiveSeconds = case_key("output interval", "10 min")
+    heights: Annotated[list[Metres], BeforeValidator(_several)] = case_key(
+        "heights above z = 0 and above all terrain, metres", [100.0, 500.0]
     )
-    interval: PositiveSeconds = Field(description="output interval", examples=["10 min"])
-    heights: Annotated[list[Metres], BeforeValidator(_several)] = Field(
-        description="heights above z = 0 and above all terrain, metres", examples=[[100.0, 500.0]]
+    axes: list[Literal["x", "y"]] | None = case_key(
+        "axes of the spectra; all periodic axes by default", ["x"], default=None
     )
-    axes: list[Annotated[str, one_of("x", "y")]] | None = Field(
-        default=None, description="axes of the spectra; all periodic axes by default", examples=[["x"]]
-    )
-    variables: VariableNames | None = Field(
-        default=None,
-        description="names of fields, velocity for u, v and w; wind and theta_perturbation by default",
-        examples=[["w"]],
+    variables: VariableNames | None = case_key(
+        "names of fields, velocity for u, v and w; wind and theta_perturbation by default", ["w"], default=None
     )
 
     @property
@@ -223,10 +204,8 @@ class SpectraSection(MeasuredSection):
 class MaximaSection(MeasuredSection):
     """Time series of extremes of wind, theta and scalars, Courant numbers, divergence and iterations."""
 
-    file: SeriesOutputFile = Field(
-        description="a file name that ends in .nc or .csv, relative to the case file", examples=["maxima.csv"]
-    )
-    interval: PositiveSeconds = Field(description="output interval", examples=["10 s"])
+    file: SeriesOutputFile = case_key("a file name that ends in .nc or .csv, relative to the case file", "maxima.csv")
+    interval: PositiveSeconds = case_key("output interval", "10 s")
 
     @property
     def note(self) -> str:

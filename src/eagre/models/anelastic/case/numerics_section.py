@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
-from eagre.config.section import Section
+from eagre.config.section import Section, case_key
 from eagre.config.values.types import PositiveSeconds, Rate, Viscosity
 from eagre.constants import EARTH_ROTATION
 from eagre.errors import InputError
@@ -16,31 +16,31 @@ from eagre.errors import InputError
 class NumericsSection(Section):
     """Time step, viscosity, rotation, tolerance of the pressure solver and options of the advection."""
 
-    time_step: PositiveSeconds | None = Field(
-        default=None, description="constant time step; without it the step adapts to courant_number", examples=["5 s"]
+    time_step: PositiveSeconds | None = case_key(
+        "constant time step; without it the step adapts to courant_number", "5 s", default=None
     )
-    courant_number: float | None = Field(
-        default=None, gt=0, le=1, examples=[0.5],
-        description="maximum outflow Courant number (fraction of its mass that a cell loses in a step); at most 0.529, "
+    courant_number: float | None = case_key(
+        "maximum outflow Courant number (fraction of its mass that a cell loses in a step); at most 0.529, "
         "in two dimensions 0.592; 0.5 by default",
-    )  # fmt: skip
-    viscosity: Viscosity = Field(default=0.0, description="viscosity, m2/s", examples=[75.0])
-    diffusivity: Viscosity | None = Field(
-        default=None, description="diffusivity of theta and scalars, m2/s; the viscosity by default", examples=[75.0]
+        0.5,
+        default=None,
+        gt=0,
+        le=1,
     )
-    coriolis: Rate | None = Field(default=None, description="Coriolis parameter f, 1/s", examples=[1e-4])
-    latitude: float | None = Field(
-        default=None, description="latitude, degrees north; alternative to coriolis", ge=-90, le=90, examples=[45.0]
+    viscosity: Viscosity = case_key("viscosity, m2/s", 75.0, default=0.0)
+    diffusivity: Viscosity | None = case_key(
+        "diffusivity of theta and scalars, m2/s; the viscosity by default", 75.0, default=None
     )
-    tolerance: float = Field(
-        default=1e-6, description="maximum residual divergence times the time step", gt=0, le=0.1, examples=[1e-6]
+    coriolis: Rate | None = case_key("Coriolis parameter f, 1/s", 1e-4, default=None)
+    latitude: float | None = case_key(
+        "latitude, degrees north; alternative to coriolis", 45.0, default=None, ge=-90, le=90
     )
-    third_order: bool = Field(
-        default=False,
-        description="third-order terms of the advection: more accurate for smooth fields, slower steps",
+    tolerance: float = case_key("maximum residual divergence times the time step", 1e-6, default=1e-6, gt=0, le=0.1)
+    third_order: bool = case_key(
+        "third-order terms of the advection: more accurate for smooth fields, slower steps", default=False
     )
-    nonoscillatory: bool = Field(
-        default=True, description="flux-corrected advection without new extrema; false only for smooth flow"
+    nonoscillatory: bool = case_key(
+        "flux-corrected advection without new extrema; false only for smooth flow", default=True
     )
 
     @model_validator(mode="after")
@@ -63,6 +63,4 @@ class NumericsSection(Section):
 
     def options(self) -> dict[str, Any]:
         """Return arguments of the model."""
-        quantities = ("time_step", "courant_number", "viscosity", "diffusivity", "tolerance")
-        switches = ("third_order", "nonoscillatory")
-        return {"coriolis": self.f} | {name: getattr(self, name) for name in (*quantities, *switches)}
+        return self.model_dump(exclude={"latitude"}) | {"coriolis": self.f}

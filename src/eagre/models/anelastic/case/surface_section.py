@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Any, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
-from eagre.config.section import Section
+from eagre.config.section import Section, case_key
 from eagre.config.values.field_values import LengthField, NumberField
 from eagre.config.values.signals import HeatFluxSignal, KinematicHeatFluxSignal, Signal
-from eagre.config.values.types import PositiveMetres, one_of
+from eagre.config.values.types import PositiveMetres
 from eagre.config.values.units import DIMENSIONS, parse_quantity
 from eagre.errors import InputError
 from eagre.grid import Grid
@@ -23,19 +23,11 @@ from eagre.time_varying.series import Series
 class ClosureSection(Section):
     """Subgrid-scale closure."""
 
-    kind: Annotated[str, one_of("smagorinsky")] = Field(
-        default="smagorinsky", description="kind of closure: smagorinsky", examples=["smagorinsky"]
-    )
-    constant: float = Field(
-        default=0.17,
-        description="Smagorinsky constant, usually 0.1 to 0.2",
-        ge=0,
-        le=10,
-        examples=[0.17],
-    )
-    prandtl: float = Field(default=1.0 / 3.0, description="turbulent Prandtl number", ge=0.01, le=100, examples=[0.333])
-    length: PositiveMetres | None = Field(
-        default=None, description="filter length, metres; by default the cube root of the cell volume", examples=[25.0]
+    kind: Literal["smagorinsky"] = case_key("kind of closure: smagorinsky", "smagorinsky", default="smagorinsky")
+    constant: float = case_key("Smagorinsky constant, usually 0.1 to 0.2", 0.17, default=0.17, ge=0, le=10)
+    prandtl: float = case_key("turbulent Prandtl number", 0.333, default=1.0 / 3.0, ge=0.01, le=100)
+    length: PositiveMetres | None = case_key(
+        "filter length, metres; by default the cube root of the cell volume", 25.0, default=None
     )
 
     def make(self) -> Smagorinsky:
@@ -49,23 +41,21 @@ FLUXES = {"heat_flux": "kinematic heat flux", "sensible_heat_flux": "heat flux"}
 class SurfaceSection(Section):
     """Surface heat flux and drag."""
 
-    heat_flux: KinematicHeatFluxSignal | None = Field(
-        default=None,
-        description="kinematic heat flux of potential temperature, K m/s, positive upwards: a number, or a table "
+    heat_flux: KinematicHeatFluxSignal | None = case_key(
+        "kinematic heat flux of potential temperature, K m/s, positive upwards: a number, or a table "
         "with file, times and values, or expression",
-        examples=["0.1 K m/s"],
-    )
-    sensible_heat_flux: HeatFluxSignal | None = Field(
+        "0.1 K m/s",
         default=None,
-        description="sensible heat flux, W/m2, positive upwards; alternative to heat_flux. The model divides it by the "
+    )
+    sensible_heat_flux: HeatFluxSignal | None = case_key(
+        "sensible heat flux, W/m2, positive upwards; alternative to heat_flux. The model divides it by the "
         "density, heat capacity and (anelastic) Exner function of the reference state at the surface",
-        examples=["120 W/m2"],
+        "120 W/m2",
+        default=None,
     )
-    pattern: NumberField | None = Field(
-        default=None, description="factor of the heat flux at each point", examples=["where(x < 0, 1, 0)"]
-    )
-    roughness: LengthField | None = Field(
-        default=None, description="roughness length of the log law, metres; without it free slip", examples=[0.1]
+    pattern: NumberField | None = case_key("factor of the heat flux at each point", "where(x < 0, 1, 0)", default=None)
+    roughness: LengthField | None = case_key(
+        "roughness length of the log law, metres; without it free slip", 0.1, default=None
     )
 
     @model_validator(mode="before")

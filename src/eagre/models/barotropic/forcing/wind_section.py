@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from pydantic import Field, PlainValidator, model_validator
+from pydantic import PlainValidator, model_validator
 
-from eagre.config.section import Section
+from eagre.config.section import Section, case_key
 from eagre.config.values.field_values import NumberField, StressField
 from eagre.config.values.signals import NumberSignal, Signal
 from eagre.config.values.types import InputFiles, NoData, PositiveMetres, quantity
@@ -34,24 +34,18 @@ Pair = Annotated[bool | list[str], PlainValidator(checked_pair)]
 class WindWeatherSection(Section):
     """Time-varying wind stress from NetCDF files, read directly or computed from the wind at 10 m."""
 
-    file: InputFiles = Field(
-        description="NetCDF file with a time axis, or a list of files for further times or variables",
-        examples=["era5.nc"],
+    file: InputFiles = case_key(
+        "NetCDF file with a time axis, or a list of files for further times or variables", "era5.nc"
     )
-    stress: Pair = Field(
-        default=True, description="wind stress: true (if the file contains it), false, or the names of both components",
-        examples=[["ewss", "nsss"]],
-    )  # fmt: skip
-    wind: Pair = Field(
+    stress: Pair = case_key(
+        "wind stress: true (if the file contains it), false, or the names of both components",
+        ["ewss", "nsss"],
         default=True,
-        description="wind at 10 m: true, false, or the names of both components",
-        examples=[["u10", "v10"]],
     )
-    nodata: NoData = Field(default="error", description='missing values: "error", or a replacement in N/m2 or m/s')
-    crs: Crs | None = Field(
-        default=None,
-        description="coordinate reference system of the file, if the file does not define one",
-        examples=["EPSG:4326"],
+    wind: Pair = case_key("wind at 10 m: true, false, or the names of both components", ["u10", "v10"], default=True)
+    nodata: NoData = case_key('missing values: "error", or a replacement in N/m2 or m/s', default="error")
+    crs: Crs | None = case_key(
+        "coordinate reference system of the file, if the file does not define one", "EPSG:4326", default=None
     )
     drag: Drag = "large-pond"
     largest_drag: LargestDrag = MAX_DRAG
@@ -75,33 +69,26 @@ class WindWeatherSection(Section):
 class WindSection(Section):
     """Wind forcing: a curl, the stress of a double gyre, stress components, or a time-varying file."""
 
-    curl: NumberField | None = Field(
-        default=None,
-        description="curl of the wind stress divided by density and depth, 1/s2",
-        examples=["-1e-17 * sin(y / 1e6)"],
+    curl: NumberField | None = case_key(
+        "curl of the wind stress divided by density and depth, 1/s2", "-1e-17 * sin(y / 1e6)", default=None
     )
-    stress: Stress | None = Field(
-        default=None,
-        description="amplitude tau0 of the double-gyre stress -tau0 / 2 cos(2 pi y / length_y)",
-        examples=["0.05 N/m2"],
+    stress: Stress | None = case_key(
+        "amplitude tau0 of the double-gyre stress -tau0 / 2 cos(2 pi y / length_y)", "0.05 N/m2", default=None
     )
-    stress_x: StressField | None = Field(
-        default=None, description="eastward wind stress, N/m2",
-        examples=[{"file": "stress.nc", "variable": "tauuo", "record": 1}],
-    )  # fmt: skip
-    stress_y: StressField | None = Field(
-        default=None, description="northward wind stress, N/m2; default 0",
-        examples=[{"file": "stress.nc", "variable": "tauvo", "record": 1}],
-    )  # fmt: skip
-    weather: WindWeatherSection | None = Field(default=None, description="the section [wind.weather]")
-    factor: NumberSignal = Field(
-        default=Signal(1.0, "number"), description="time-dependent factor of curl, stress, or stress_x and stress_y",
-        examples=[{"expression": "1 + 0.2 * sin(2 * pi * t / 3.156e7)", "every": "5 d"}],
-    )  # fmt: skip
-    density: float = Field(default=1000.0, description="water density, kg m-3", gt=0)
-    depth: PositiveMetres | None = Field(
-        default=None, description="water depth; required with a stress", examples=["300 m"]
+    stress_x: StressField | None = case_key(
+        "eastward wind stress, N/m2", {"file": "stress.nc", "variable": "tauuo", "record": 1}, default=None
     )
+    stress_y: StressField | None = case_key(
+        "northward wind stress, N/m2; default 0", {"file": "stress.nc", "variable": "tauvo", "record": 1}, default=None
+    )
+    weather: WindWeatherSection | None = case_key("the section [wind.weather]", default=None)
+    factor: NumberSignal = case_key(
+        "time-dependent factor of curl, stress, or stress_x and stress_y",
+        {"expression": "1 + 0.2 * sin(2 * pi * t / 3.156e7)", "every": "5 d"},
+        default=Signal(1.0, "number"),
+    )
+    density: float = case_key("water density, kg m-3", default=1000.0, gt=0)
+    depth: PositiveMetres | None = case_key("water depth; required with a stress", "300 m", default=None)
 
     @model_validator(mode="after")
     def _one_of_them(self) -> WindSection:

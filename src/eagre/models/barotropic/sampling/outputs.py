@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from eagre.config.options import attributes
 from eagre.fields import Variable
+from eagre.models.barotropic.options import Boundaries, Numerics, Physics
 from eagre.models.barotropic.sampling.diagnostics import relative_vorticity, velocity
 from eagre.models.barotropic.sampling.scales import layer_note, munk_width, numbers_note, radius_note
 from eagre.models.barotropic.setup import Setup
@@ -76,7 +78,7 @@ def notes_of(setup: Setup) -> list[str]:
     numbers = numbers_note(float(np.abs(setup.curl).max()), setup.beta, setup.viscosity, setup.friction, length)
     if setup.time_varying_wind is not None:
         numbers = [f"time-varying wind forcing: {setup.time_varying_wind.instants.name}", *numbers]
-    radius = radius_note(setup.deformation_radius, max(grid.dx, grid.dy))
+    radius = radius_note(setup.baroclinic_radius, max(grid.dx, grid.dy))
     return [layer_note(setup.viscosity, setup.beta, grid.dx), *numbers, *radius, step_note(setup)]
 
 
@@ -106,18 +108,8 @@ def summary_rows_of(diagnostics: Mapping[str, float], budget: Mapping[str, float
 def settings_of(setup: Setup) -> dict[str, str | float | int]:
     """Return the resolved configuration, for the attributes of output files."""
     settings: dict[str, str | float | int] = {
-        "basin": setup.basin,
-        "walls": setup.walls,
-        "jacobian": setup.jacobian,
-        "scheme": f"ab{setup.order}",
-        "time_step": setup.time_step,
-        "beta": setup.beta,
-        "viscosity": setup.viscosity,
-        "biharmonic_viscosity": setup.biharmonic,
-        "bottom_friction": setup.friction,
+        **attributes(setup, Boundaries, Numerics, Physics),
         "screening": setup.screening,
-        "viscosity_scheme": "implicit" if setup.implicit else "explicit",
-        "compensated_summation": int(setup.compensated_summation),
         "layers": 2 if setup.layers else 1,
     }
     if setup.beta != 0.0 and setup.viscosity > 0.0:

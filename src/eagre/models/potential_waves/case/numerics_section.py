@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, model_validator
 
-from eagre.config.section import Section
-from eagre.config.values.types import Acceleration, PositiveSeconds, one_of
+from eagre.config.section import Section, case_key
+from eagre.config.values.types import Acceleration, PositiveSeconds
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.models.potential_waves.laplace.base import MAX_ITERATIONS
@@ -24,20 +24,15 @@ def _whole_order(order: int) -> int:
 class MultigridSection(Section):
     """Multigrid preconditioner of the horizontal equations; the defaults are the fastest known."""
 
-    cycle: Annotated[str, one_of("V", "W", "F")] = Field(default="V", description="cycle: V, W or F", examples=["W"])
-    pre: int = Field(default=1, description="number of pre-smoothing sweeps", ge=0, le=100, examples=[2])
-    post: int = Field(default=1, description="number of post-smoothing sweeps", ge=0, le=100, examples=[2])
-    levels: int | None = Field(default=None, description="maximum number of grids", ge=1, examples=[4])
-    stretched: float = Field(
-        default=STRETCHED,
-        description="largest ratio of grid spacings up to which both axes are coarsened",
-        ge=1.0,
-        examples=[2.0],
+    cycle: Literal["V", "W", "F"] = case_key("cycle: V, W or F", "W", default="V")
+    pre: int = case_key("number of pre-smoothing sweeps", 2, default=1, ge=0, le=100)
+    post: int = case_key("number of post-smoothing sweeps", 2, default=1, ge=0, le=100)
+    levels: int | None = case_key("maximum number of grids", 4, default=None, ge=1)
+    stretched: float = case_key(
+        "largest ratio of grid spacings up to which both axes are coarsened", 2.0, default=STRETCHED, ge=1.0
     )
-    smoother: Annotated[str, one_of("red-black", "jacobi")] = Field(
-        default="red-black", description="smoother: red-black or jacobi", examples=["jacobi"]
-    )
-    weight: float = Field(default=0.8, description="weight of Jacobi sweeps", gt=0, le=1, examples=[0.8])
+    smoother: Literal["red-black", "jacobi"] = case_key("smoother: red-black or jacobi", "jacobi", default="red-black")
+    weight: float = case_key("weight of Jacobi sweeps", 0.8, default=0.8, gt=0, le=1)
 
     @model_validator(mode="after")
     def _sweeps(self) -> MultigridSection:
@@ -49,59 +44,43 @@ class MultigridSection(Section):
 class NumericsSection(Section):
     """Order, vertical grid, time step and options of the scheme."""
 
-    order: Annotated[int, AfterValidator(_whole_order)] = Field(
-        default=6, description="order of the finite differences: 2, 4, 6 or 8", examples=[6]
+    order: Annotated[int, AfterValidator(_whole_order)] = case_key(
+        "order of the finite differences: 2, 4, 6 or 8", 6, default=6
     )
-    vertical_points: int = Field(
-        default=9, description="number of points from the surface to the bed, larger than order", ge=3, examples=[9]
+    vertical_points: int = case_key(
+        "number of points from the surface to the bed, larger than order", 9, default=9, ge=3
     )
-    vertical_clustering: bool = Field(
-        default=True, description="whether to cluster the vertical points towards the surface"
+    vertical_clustering: bool = case_key("whether to cluster the vertical points towards the surface", default=True)
+    linear: bool = case_key("whether to solve the linearised equations", True, default=False)
+    time_step: PositiveSeconds | None = case_key(
+        "time step; without it courant_number determines the time step", "0.05 s", default=None
     )
-    linear: bool = Field(default=False, description="whether to solve the linearised equations", examples=[True])
-    time_step: PositiveSeconds | None = Field(
-        default=None, description="time step; without it courant_number determines the time step", examples=["0.05 s"]
+    courant_number: float = case_key(
+        "spacings that a wave 20 points long travels per step", 0.5, default=0.5, gt=0, le=10
     )
-    courant_number: float = Field(
-        default=0.5, description="spacings that a wave 20 points long travels per step", gt=0, le=10, examples=[0.5]
+    tolerance: float = case_key(
+        "tolerance of the Laplace solver: relative size of the last correction", 1e-5, default=1e-5, gt=0, le=0.1
     )
-    tolerance: float = Field(
-        default=1e-5,
-        description="tolerance of the Laplace solver: relative size of the last correction",
-        gt=0,
-        le=0.1,
-        examples=[1e-5],
+    absolute_tolerance: float = case_key(
+        "absolute tolerance of the Laplace solver, m2/s; the larger of both tolerances is used", 1e-7, default=0.0, ge=0
     )
-    absolute_tolerance: float = Field(
-        default=0.0,
-        description="absolute tolerance of the Laplace solver, m2/s; the larger of both tolerances is used",
-        ge=0,
-        examples=[1e-7],
+    max_iterations: int = case_key(
+        "maximum number of iterations per Laplace solve", 200, default=MAX_ITERATIONS, ge=1, le=100000
     )
-    max_iterations: int = Field(
-        default=MAX_ITERATIONS,
-        description="maximum number of iterations per Laplace solve",
-        ge=1,
-        le=100000,
-        examples=[200],
+    on_nonconvergence: Literal["error", "continue"] = case_key(
+        "action after max_iterations: error, or continue with the last iterate", "continue", default="error"
     )
-    on_nonconvergence: Annotated[str, one_of("error", "continue")] = Field(
-        default="error",
-        description="action after max_iterations: error, or continue with the last iterate",
-        examples=["continue"],
+    gravity: Acceleration = case_key("acceleration of gravity, m/s2", 9.81, default=GRAVITY)
+    surface_filter: int = case_key(
+        "number of steps between Savitzky-Golay filterings of the surface; 0: none", 10, default=0, ge=0
     )
-    gravity: Acceleration = Field(default=GRAVITY, description="acceleration of gravity, m/s2", examples=[9.81])
-    surface_filter: int = Field(
-        default=0, description="number of steps between Savitzky-Golay filterings of the surface; 0: none", ge=0,
-        examples=[10],
-    )  # fmt: skip
-    correction_precision: Annotated[str, one_of("single", "double")] = Field(
-        default="single", description="precision of the corrections in a double-precision run", examples=["double"]
+    correction_precision: Literal["single", "double"] = case_key(
+        "precision of the corrections in a double-precision run", "double", default="single"
     )
-    preconditioner: Annotated[str, one_of("modes", "lines")] = Field(
-        default="modes", description="preconditioner: modes, or lines along sigma, which is slower", examples=["lines"]
+    preconditioner: Literal["modes", "lines"] = case_key(
+        "preconditioner: modes, or lines along sigma, which is slower", "lines", default="modes"
     )
-    multigrid: MultigridSection | None = Field(default=None, description="the section [numerics.multigrid]")
+    multigrid: MultigridSection | None = case_key("the section [numerics.multigrid]", default=None)
 
     @model_validator(mode="after")
     def _one_step(self) -> NumericsSection:

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from eagre.config.named_locations import check_unique_names, named
 from eagre.config.problems import Key
-from eagre.config.section import Section
+from eagre.config.section import Section, case_key
 from eagre.config.sections import MeasuredSection
 from eagre.config.values.types import Metres, PositiveSeconds, SeriesOutputFile
 from eagre.errors import InputError
@@ -32,24 +32,16 @@ Shares = Annotated[list[float], BeforeValidator(_several), Field(min_length=1)]
 class ProbeSection(Section):
     """Probes at a point, or on a row or plane of points, at levels given by one of z, below and sigma."""
 
-    name: str = Field(description="name of the probe in the file; unique", min_length=1, examples=["pile"])
-    x: Lengths = Field(
-        description="x coordinate or coordinates, metres; the flow is interpolated between grid points", examples=[12.0]
+    name: str = case_key("name of the probe in the file; unique", "pile", min_length=1)
+    x: Lengths = case_key("x coordinate or coordinates, metres; the flow is interpolated between grid points", 12.0)
+    y: Lengths = case_key(
+        "y coordinate or coordinates, metres; probes at every combination of x and y", 0.0, default=[0.0]
     )
-    y: Lengths = Field(
-        default=[0.0],
-        description="y coordinate or coordinates, metres; probes at every combination of x and y",
-        examples=[0.0],
+    z: Lengths | None = case_key("fixed height or heights, metres above still water", [-0.3, -0.2, 0.0], default=None)
+    below: Lengths | None = case_key(
+        "instead of z: depth or depths below the moving surface, metres", 0.1, default=None
     )
-    z: Lengths | None = Field(
-        default=None, description="fixed height or heights, metres above still water", examples=[[-0.3, -0.2, 0.0]]
-    )
-    below: Lengths | None = Field(
-        default=None, description="instead of z: depth or depths below the moving surface, metres", examples=[0.1]
-    )
-    sigma: Shares | None = Field(
-        default=None, description="instead of z: relative height, 0 at the bed, 1 at the surface", examples=[0.5]
-    )
+    sigma: Shares | None = case_key("instead of z: relative height, 0 at the bed, 1 at the surface", 0.5, default=None)
 
     @model_validator(mode="after")
     def _one_level(self) -> ProbeSection:
@@ -71,14 +63,13 @@ class ProbesSection(MeasuredSection):
 
     culprit: ClassVar[Key] = ("points",)
 
-    file: SeriesOutputFile = Field(
-        description="file name ending in .nc or .csv, relative to the case file", examples=["probes.nc"]
+    file: SeriesOutputFile = case_key("file name ending in .nc or .csv, relative to the case file", "probes.nc")
+    interval: PositiveSeconds = case_key("time between records", "0.1 s")
+    points: Points = case_key(
+        "probes as tables by name, or the sections [[probes.points]]",
+        [{"name": "pile", "x": 12.0, "z": [-0.2, -0.1]}],
+        min_length=1,
     )
-    interval: PositiveSeconds = Field(description="time between records", examples=["0.1 s"])
-    points: Points = Field(
-        description="probes as tables by name, or the sections [[probes.points]]", min_length=1,
-        examples=[[{"name": "pile", "x": 12.0, "z": [-0.2, -0.1]}]],
-    )  # fmt: skip
 
     @property
     def note(self) -> str:

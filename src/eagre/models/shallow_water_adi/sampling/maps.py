@@ -71,7 +71,7 @@ class MapAccumulator(BaseAccumulator):
 
     def __init__(self, engine: Any) -> None:
         setup = engine.setup
-        dry = float(engine.real(setup.dry_depth)) if setup.drying else 0.0
+        dry = float(engine.real(setup.dry_depth)) if setup.drying == "on" else 0.0
         super().__init__(setup.maps, engine.device, setup.grid.shape, engine.real, dry)
         self._engine, self._dry = engine, engine.real(dry)
 
@@ -104,7 +104,7 @@ class BeginningAverages(Averaging):
     def __init__(self, engine: Any) -> None:
         setup = engine.setup
         super().__init__(engine, QUANTITIES)
-        self._engine, self._dry = engine, engine.real(setup.dry_depth if setup.drying else 0.0)
+        self._engine, self._dry = engine, engine.real(setup.dry_depth if setup.drying == "on" else 0.0)
 
     def accumulate(self, parity: int, times: Any, row: int) -> list[Launch]:
         """Return the launches that accumulate the state at `times[row, -1]`, s.

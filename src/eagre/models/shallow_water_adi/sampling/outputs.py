@@ -190,7 +190,7 @@ class Fields:
         """
         level = self.setup.level
         bed = (bed - level).astype(z.dtype)
-        wet = (limit < LAND) & (z - bed > (self.setup.dry_depth if self.setup.drying else 0.0))
+        wet = (limit < LAND) & (z - bed > (self.setup.dry_depth if self.setup.drying == "on" else 0.0))
         zero = np.zeros((), z.dtype)
         h = np.where(limit < LAND, np.maximum(z - bed, zero), zero)
         (p, q), (u, v) = fluxes, (np.where(wet, one, zero) for one in velocities)

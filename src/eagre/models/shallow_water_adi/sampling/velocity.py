@@ -113,7 +113,7 @@ def _of_cells(
 
     `neighbours` : surfaces to the west, east, south and north.
     """
-    dry, (west, east, south, north) = setup.dry_depth if setup.drying else 0.0, neighbours
+    dry, (west, east, south, north) = setup.dry_depth if setup.drying == "on" else 0.0, neighbours
     bed = partial(_bed_at, setup.bed, z.dtype)
     here = bed(j, i)
     u = velocities((west, z, east), (bed(j, i - 1), here, bed(j, i + 1)), p, dry)
