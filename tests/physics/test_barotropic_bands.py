@@ -127,7 +127,10 @@ def test_double_gyre_over_a_thousand_steps():
 def test_from_a_case_file():
     text = 'model = "barotropic"\nrun = {end_time = 1.0, device = "cpu, cpu"}\n'
     model = BarotropicCase.loads(text + "basin.nx = 17\nnumerics.time_step = 1e-7\nnondimensional = {}\n").build()
-    assert isinstance(model.device, Group) and [band.rows for band in model._engine.subdomains] == [8, 7]
+    assert isinstance(model.device, Group) and [band.rows for band in model._engine.subdomains] == [
+        slice(0, 10),
+        slice(8, 17),
+    ]
     with pytest.raises(ConfigError, match="several separated by commas"):
         BarotropicCase.loads(text.replace("cpu, cpu", "cpu,") + "basin.nx = 17\n")
 

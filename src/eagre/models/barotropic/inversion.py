@@ -8,6 +8,7 @@ deformation radius.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from eagre.solvers.poisson import PoissonSolver
 from eagre.solvers.poisson.box_cuda import Box
 from eagre.solvers.poisson.columns import CHUNK, column_table, solve_columns_cpu
 from eagre.solvers.poisson.columns_cuda import LayerPair, baroclinic_mode, barotropic_mode
+from eagre.solvers.poisson.devices.interfaces import CpuInterfaces, CudaInterfaces
+from eagre.solvers.poisson.devices.slabs import Slab
 
 Launches = list[Launch | HostCall]
 FEW_POINTS = 40_000  # size up to which multithreading slows down SciPy's transform
@@ -39,9 +42,19 @@ class Inversion:
     """Interface of elliptic solvers; `layer` selects the arrays of a layer or of a vertical mode.
 
     forms_modes : whether `solve` and `backward` convert between layers and vertical modes.
+    arrays : transforms of the fields and solutions, unless the solver works in place.
     """
 
     forms_modes = False
+    arrays: Sequence[Any] = ()
+
+    def interface(self, slab: Slab, screening: float) -> CpuInterfaces:
+        """Return the joints of the columns of a slab with the columns of other slabs; for a box with walls."""
+        raise NotImplementedError
+
+    def spectra_of(self, fields: list[Any]) -> Sequence[Any]:
+        """Return the arrays that `forward` writes for the fields of all layers."""
+        return fields
 
     def work(self, layer: int, field: Any) -> Any:
         """Return the array of a layer or mode between `solve` and `backward`."""
@@ -68,6 +81,10 @@ class CpuBox(Inversion):
         self.size = (nx, ny, dx, dy)
         self._scratch = np.zeros((-(-(nx - 1) // CHUNK), 2, CHUNK), real)
         self._carry = np.zeros(CHUNK)
+
+    def interface(self, slab: Slab, screening: float) -> CpuInterfaces:
+        nx, _, dx, dy = self.size
+        return CpuInterfaces(self.device, self.precision, slab.index, list(slab.heights), nx, dx, dy, screening)
 
     def work(self, layer: int, field: Any) -> Any:
         return field
@@ -102,6 +119,15 @@ class CudaBox(Inversion):
             self._fraction = box.real(fraction)
             # The barotropic mode has a separate array, because the baroclinic mode needs both layers.
             self._modes = [box.spectrum(), self.spectra[1]]
+        self.arrays = (*self.spectra, *self._modes)
+
+    def interface(self, slab: Slab, screening: float) -> CpuInterfaces:
+        box, heights = self.box, list(slab.heights)
+        problem = (slab.index, heights, box.nx, box.dx, box.dy, screening)
+        return CudaInterfaces(box.device, box.precision, *problem, tiles=box.tiles)
+
+    def spectra_of(self, fields: list[Any]) -> Sequence[Any]:
+        return self.spectra
 
     def work(self, layer: int, field: Any) -> Any:
         return self._modes[layer]

@@ -50,7 +50,8 @@ class State:
         self.particles = device.zeros((2, max(1, setup.particles)), np.float64)
         self.wind = Wind(setup, device, self.precision, self.real, self.pad)
         self.total = [field() for _ in layers] if setup.has_extra_terms else []
-        self.lap = field() if setup.biharmonic > 0.0 else None
+        self.lap = field() if setup.biharmonic > 0.0 else self.none
+        self.bed = self.none
         if setup.topography is not None:
             self.bed = device.array(self.pad(setup.topography).astype(self.real))
         self.weights, self.tracer_weights = (device.zeros((4,), self.real) for _ in range(2))

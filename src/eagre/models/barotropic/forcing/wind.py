@@ -46,6 +46,8 @@ class Wind:
         0 none, 1 a function of y, 2 a field of x and y: the switch WIND of kernels.
     curl : device array, (my + 2, 1) or (my + 2, mx + 2)
         Wind forcing curl(tau) / (rho D), 1 / s2; a time-varying forcing is updated before each step.
+    arrays : tuple
+        `curl`, and for a time-varying forcing the step counter.
 
     Parameters
     ----------
@@ -60,10 +62,12 @@ class Wind:
         if setup.time_varying_wind is None:
             self.kind = 0 if not curl.any() else 1 if bool((curl == curl[:, :1]).all()) else 2
             self.curl = device.array(pad(curl)[:, : 1 if self.kind < 2 else None].astype(kind))
+            self.arrays = (self.curl,)
             return
         self.kind = 2
         self.curl, *self._records = (device.zeros(setup.shape, kind) for _ in range(3))
         self._clock, self._weight = device.zeros((5,), np.float64), device.zeros((1,), kind)
+        self.arrays = (self.curl, self._clock)
 
     def launches(self) -> Launches:
         """Return the launches that update the curl for the next step."""
