@@ -21,7 +21,7 @@ class Runtime:
     ----------
     device : Device or Group
     arrays : sequence of mappings
-        Arrays of each rank by name. The names and their order, in which arrays are exchanged, are the same on all ranks.
+        Arrays of each rank by name, in the order in which they are exchanged; names are the same on all ranks.
         The first axis of a field is y. That of an array with a slot for each rank has equal parts, one for each rank.
     rows : Decomposition, optional
         Decomposition of a group.

@@ -41,9 +41,21 @@ def near(rows: int, *arrays: Any) -> list[tuple[Any, int]]:
     return [(array, rows) for array in arrays]
 
 
-def outputs(reads: Sequence[tuple[Any, int]]) -> Stage:
-    """Return the stage after a step: the arrays that the host may read, with neighbouring rows."""
-    return Stage("outputs", list, reads)
+def arrays_of(**owners: Any) -> dict[str, Any]:
+    """Return the arrays that objects have as attributes, or in lists of attributes, as "owner.attribute[0][1]"."""
+    arrays: dict[str, Any] = {}
+
+    def collect(name: str, value: Any) -> None:
+        if isinstance(value, list | tuple):
+            for k, one in enumerate(value):
+                collect(f"{name}[{k}]", one)
+        elif hasattr(value, "strides"):
+            arrays[name] = value
+
+    for owner, one in owners.items():
+        for name, value in vars(one).items():
+            collect(f"{owner}.{name}", value)
+    return arrays
 
 
 class Fusion(NamedTuple):

@@ -11,6 +11,7 @@ from eagre.backend.device import Device, check_precision
 from eagre.backend.group import Group
 from eagre.decomposition import bands, check_thickness, extreme, total
 from eagre.errors import InputError
+from eagre.models.barotropic.kernels import ELSEWHERE
 from eagre.models.barotropic.setup import Setup
 from eagre.models.barotropic.step import start
 from eagre.models.barotropic.subdomain import Subdomain
@@ -100,14 +101,16 @@ class Engine:
         """Return all arrays that a bitwise identical restart needs; it may use another number of devices."""
         self.device.synchronize()
         each = [one.fields.state() for one in self.subdomains]
-        return {name: self._gathered([state[name] for state in each]) for name in each[0]}
+        positions = {"particles": known([state["particles"] for state in each])} if self.setup.particles else {}
+        return {name: self._gathered([state[name] for state in each]) for name in each[0]} | positions
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Restore a state of `state`."""
         for one in self.subdomains:
-            one.fields.restore(
-                {name: value[one.rows] if np.ndim(value) == 2 else value for name, value in state.items()}
-            )
+            local = {
+                name: value[one.rows] for name, value in state.items() if np.ndim(value) == 2 and name != "particles"
+            }
+            one.fields.restore({**state, **local})
         self.set_weights()
 
     def maps_state(self) -> dict[str, np.ndarray]:
@@ -136,7 +139,8 @@ class Engine:
     @property
     def particle_positions(self) -> np.ndarray:
         """Host copy of particle positions x, y in grid units of the padded arrays, (2, particles)."""
-        return self.subdomains[0].fields.device.host(self.subdomains[0].fields.particles)[:, : self.setup.particles]
+        each = self._of_each(lambda one: one.fields.device.host(one.fields.local_particles))
+        return known(each)[:, : self.setup.particles]
 
     def padded(self, name: str, layer: int = 0) -> np.ndarray:
         """Return a host copy of "q", "psi" or "tracer" with boundary points, (my + 2, mx + 2)."""
@@ -173,18 +177,25 @@ class Engine:
         return max(u), max(v)
 
 
+def known(positions: list[np.ndarray]) -> np.ndarray:
+    """Return the positions of particles, (2, particles), each from the device that has the particle."""
+    joined = positions[0]
+    for other in positions[1:]:
+        joined = np.where(joined == ELSEWHERE, other, joined)
+    return joined
+
+
 def check_multi_device(setup: Setup, group: Group, precision: str) -> None:
     """Raise `InputError` for options that several devices do not support."""
     without = {
         f'basin = "{setup.basin}"': setup.basin != "box",
         'kernels = "reference"': setup.kernels == "reference",
-        "particles": setup.particles > 0,
     }
     unsupported = [name for name, active in without.items() if active]
     if unsupported:
         raise InputError(
             f"{len(group.devices)} devices for one run with {', '.join(unsupported)}",
-            allowed='several devices for a box with kernels = "fast" and no particles',
+            allowed='several devices for a box with kernels = "fast"',
             fix=f'device = "{group.kind}"',
         )
     rows, count = setup.inner[0], len(group.devices)

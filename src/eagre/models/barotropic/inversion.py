@@ -42,11 +42,9 @@ class Inversion:
     """Interface of elliptic solvers; `layer` selects the arrays of a layer or of a vertical mode.
 
     forms_modes : whether `solve` and `backward` convert between layers and vertical modes.
-    arrays : transforms of the fields and solutions, unless the solver works in place.
     """
 
     forms_modes = False
-    arrays: Sequence[Any] = ()
 
     def interface(self, slab: Slab, screening: float) -> CpuInterfaces:
         """Return the joints of the columns of a slab with the columns of other slabs; for a box with walls."""
@@ -64,8 +62,11 @@ class Inversion:
         """Return the launches of the forward transform of a field."""
         raise NotImplementedError
 
-    def solve(self, layer: int, field: Any, screening: float, factor: float = 1.0) -> Launches:
-        """Return the launches that solve (Lap - screening) psi = factor zeta in place in the array of `work`."""
+    def solve(self, layer: int, field: Any, screening: float, factor: float = 1.0, walls: bool = True) -> Launches:
+        """Return the launches that solve (Lap - screening) psi = factor zeta in place in the array of `work`.
+
+        walls : False to solve a slab without contributions from outside (`interface`)
+        """
         raise NotImplementedError
 
     def backward(self, fields: list[Any]) -> Launches:
@@ -119,7 +120,6 @@ class CudaBox(Inversion):
             self._fraction = box.real(fraction)
             # The barotropic mode has a separate array, because the baroclinic mode needs both layers.
             self._modes = [box.spectrum(), self.spectra[1]]
-        self.arrays = (*self.spectra, *self._modes)
 
     def interface(self, slab: Slab, screening: float) -> CpuInterfaces:
         box, heights = self.box, list(slab.heights)
@@ -166,7 +166,7 @@ class TransformInversion(Inversion):
     def forward(self, layer: int, field: Any) -> Launches:
         return []
 
-    def solve(self, layer: int, field: Any, screening: float, factor: float = 1.0) -> Launches:
+    def solve(self, layer: int, field: Any, screening: float, factor: float = 1.0, walls: bool = True) -> Launches:
         solver = PoissonSolver(*self.problem, screening=screening, kernels=self.kernels)
         return [HostCall(_solve, (solver, field, factor))]
 

@@ -9,12 +9,12 @@ from typing import Any
 from eagre.backend.device import Launch
 from eagre.models.barotropic import kernels
 from eagre.models.barotropic.inversion import Launches
-from eagre.models.barotropic.kernels import drifted
+from eagre.models.barotropic.kernels import drifted, drifted_in_slab
 from eagre.models.barotropic.sampling.averaging import StepAverages
 from eagre.models.barotropic.state import State
 from eagre.models.barotropic.update import reference
-from eagre.models.barotropic.update.kernel_sets import KernelSet, Update, plain_update
-from eagre.runtime.stage import ALL, Stage, near, outputs
+from eagre.models.barotropic.update.kernel_sets import KernelSet, Update, plain_update, updated
+from eagre.runtime.stage import ALL, Stage, arrays_of, near
 from eagre.solvers.poisson.devices.slabs import Slab
 
 JACOBIANS = {"arakawa": kernels.arakawa_jacobian, "advective": kernels.advective_jacobian}
@@ -47,22 +47,20 @@ class Stages:
     @property
     def arrays(self) -> dict[str, Any]:
         """Arrays of the stages by name, in the order in which they are exchanged."""
-        state = self.state
-        arrays = {f"{name}ends {k}": one.ends for name, some in self._interfaces.items() for k, one in enumerate(some)}
-        of_layers = {
-            "q": state.q, "psi": state.psi, "tracer": [state.tracer], "tendency": state.history,
-            "tracer tendency": [state.tracer_history], "rounding": [state.rounding], "total": [state.total],
-            "laplacian": [[state.lap]], "spectrum": [self.kernels.inversion.arrays], "bed": [[state.bed]],
-            "wind": [state.wind.arrays], "statistics": [self._averages.arrays], "particles": [[state.particles]],
-        }  # fmt: skip
-        for name, layers in of_layers.items():
-            arrays |= {f"{name} {k} {n}": array for k, some in enumerate(layers) for n, array in enumerate(some)}
-        return arrays
+        interfaces = {
+            f"{name}interface {k}": one for name, some in self._interfaces.items() for k, one in enumerate(some)
+        }
+        solver, state = self.kernels.inversion, self.state
+        return arrays_of(**interfaces, state=state, wind=state.wind, solver=solver, statistics=self._averages)
 
     def _loop(self, cell: Any, *arguments: Any, **switches: Any) -> Launch:
         device = self.state.device
         switches = {"JACOBIAN": JACOBIANS[self.setup.jacobian], **switches}
         return device.over(device.loop(cell, self.state.precision, switches), self.setup.inner, arguments)
+
+    def _stage(self, name: str, loop: tuple[Any, ...], reads: Any, writes: Any, **switches: Any) -> Stage:
+        """Return a stage of one loop: a kernel function and its arguments."""
+        return Stage(name, lambda: [self._loop(*loop, **switches)], reads, writes)
 
     # -- tendencies ---------------------------------------------------------------------------------
 
@@ -70,36 +68,33 @@ class Stages:
         """Interpolation of a time-varying wind forcing to the start of the step."""
         if self.setup.time_varying_wind is None:
             return []
-        curl, clock = self.state.wind.arrays
-        return [Stage("wind", self.state.wind.launches, near(0, clock), (curl, clock), extent=1)]
+        wind = self.state.wind
+        return [Stage("wind", wind.launches, near(0, wind.clock), (wind.curl, wind.clock), extent=1)]
 
     def tracer(self, old: int) -> list[Stage]:
         """Advection-diffusion of the tracer with psi at the start of the step."""
         state, new = self.state, 1 - old
         if not state.tracer:
             return []
-        history = state.tracer_history
-        reads = [*near(1, state.psi[0][old], state.tracer[old]), *near(0, *history)]
-        update = Stage("tracer", partial(self._plain, "tracer", old), reads, (state.tracer[new], *history))
-        return [update, *self.tracer_boundary(new)]
+        reads = [*near(1, state.psi[0][old], state.tracer[old]), *near(0, *state.tracer_history)]
+        launches = partial(updated, "tracer", plain_update, self, old)
+        return [
+            Stage("tracer", launches, reads, (state.tracer[new], *state.tracer_history)),
+            *self.tracer_boundary(new),
+        ]
 
     def vorticity(self, old: int) -> Stage:
         """Tendency and Adams-Bashforth of all layers; a copy of the new vorticity for a solver that works in place."""
         state, new = self.state, 1 - old
         stored = [*(field for history in state.history for field in history), *state.rounding]
         forcing = state.total if self.setup.has_extra_terms else [state.wind.curl]
-        fields = [pair[old] for pair in (*state.psi, *state.q)]
-        targets = [*(q[new] for q in state.q), *self._solved(new)]
-        reads = [*near(1, *fields), *near(0, *forcing, *stored)]
-        return Stage("vorticity", partial(self._plain, "vorticity", old), reads, (*targets, *stored))
+        reads = [*near(1, *(pair[old] for pair in (*state.psi, *state.q))), *near(0, *forcing, *stored)]
+        writes = (*(q[new] for q in state.q), *self._solved(new), *stored)
+        return Stage("vorticity", partial(updated, "vorticity", plain_update, self, old), reads, writes)
 
     def updates(self, name: str, old: int) -> list[tuple[int | None, Update, dict[str, Any]]]:
         """Return layer, arguments and switches of the updates of the stage "tracer" or "vorticity"."""
         return [self._tracer_update(old)] if name == "tracer" else [self._layer_update(k, old) for k in self._layers]
-
-    def _plain(self, name: str, old: int) -> Launches:
-        """Return the launches of the update of tracer or vorticity by reference kernels."""
-        return [launch for update in self.updates(name, old) for launch in plain_update(self.state, *update)]
 
     def _tracer_update(self, old: int) -> tuple[None, Update, dict[str, Any]]:
         setup, state = self.setup, self.state
@@ -150,14 +145,12 @@ class Stages:
 
     def _terms(self, layer: int, old: int) -> list[Stage]:
         setup, state = self.setup, self.state
-        total, psi, kind = state.total[layer], state.psi[layer][old], state.wind.kind if layer == 0 else 0
-        forcing = partial(self._loop, reference.set_forcing, state.wind.curl, total, WIND=kind)
-        stages = [Stage("forcing", lambda: [forcing()], near(0, state.wind.curl), (total,))]
+        total, psi, curl, kind = state.total[layer], state.psi[layer][old], state.wind.curl, state.wind.kind
+        forcing = (reference.set_forcing, curl, total)
+        stages = [self._stage("forcing", forcing, near(0, curl), (total,), WIND=kind if layer == 0 else 0)]
         if setup.topography is not None and layer == state.count - 1:
-            factor = state.real(self._over[0])
-            topography = partial(self._loop, reference.subtract_topography, psi, state.bed, total, factor)
-            reads = [*near(1, psi, state.bed), *near(0, total)]
-            stages.append(Stage("topography", lambda: [topography()], reads, (total,)))
+            loop = (reference.subtract_topography, psi, state.bed, total, state.real(self._over[0]))
+            stages.append(self._stage("topography", loop, [*near(1, psi, state.bed), *near(0, total)], (total,)))
         return [*stages, *self._biharmonic(layer, old)] if setup.biharmonic > 0.0 else stages
 
     def _biharmonic(self, layer: int, old: int) -> list[Stage]:
@@ -166,24 +159,24 @@ class Stages:
         q, total = state.q[layer][old], state.total[layer]
         _, over_dx2, over_dy2 = self._over
 
-        def lap(cell: Any, source: Any, into: Any, factor: float) -> Launch:
-            return self._loop(cell, source, into, state.real(factor * over_dx2), state.real(factor * over_dy2))
+        def lap(cell: Any, source: Any, into: Any, factor: float) -> tuple[Any, ...]:
+            return cell, source, into, state.real(factor * over_dx2), state.real(factor * over_dy2)
 
         def laplacian() -> Launches:
-            launches: Launches = [lap(reference.laplacian, q, state.lap, 1.0)]
+            launches = [self._loop(*lap(reference.laplacian, q, state.lap, 1.0))]
             parameter = setup.screening if setup.layers is None else setup.layers.coupling_parameter(layer)
             if parameter > 0.0:
-                launches.append(lap(reference.subtract_laplacian, state.psi[layer][old], state.lap, -parameter))
+                loop = lap(reference.subtract_laplacian, state.psi[layer][old], state.lap, -parameter)
+                launches.append(self._loop(*loop))
             if setup.layers is not None:
-                launches.append(lap(reference.subtract_laplacian, state.psi[1 - layer][old], state.lap, parameter))
+                loop = lap(reference.subtract_laplacian, state.psi[1 - layer][old], state.lap, parameter)
+                launches.append(self._loop(*loop))
             return launches + self.fill_boundary(state.lap, state.lap, vanishing=True)
 
-        def biharmonic() -> Launches:
-            return [lap(reference.subtract_laplacian, state.lap, total, setup.biharmonic)]
-
+        last = lap(reference.subtract_laplacian, state.lap, total, setup.biharmonic)
         return [
             Stage("laplacian", laplacian, near(1, q, *(psi[old] for psi in state.psi)), (state.lap,)),
-            Stage("biharmonic", biharmonic, [*near(1, state.lap), *near(0, total)], (total,)),
+            self._stage("biharmonic", last, [*near(1, state.lap), *near(0, total)], (total,)),
         ]
 
     # -- solutions ----------------------------------------------------------------------------------
@@ -193,12 +186,9 @@ class Stages:
         state, new = self.state, 1 - old
         if not self.setup.implicit:
             return []
-        field, fields = self._solved(new)[0], (state.q[0][old], state.q[0][new])
-
-        def complete() -> Launches:
-            return [self._loop(reference.complete_implicit, field, *fields, field)]
-
-        last = Stage("viscosity complete", complete, near(0, field, fields[0]), (fields[1], field))
+        field, (q, q_new) = self._solved(new)[0], (state.q[0][old], state.q[0][new])
+        loop = (reference.complete_implicit, field, q, q_new, field)
+        last = self._stage("viscosity complete", loop, near(0, field, q), (q_new, field))
         return [*self._solution("viscosity ", [field], [field]), last]
 
     def streamfunction(self, new: int) -> list[Stage]:
@@ -222,10 +212,8 @@ class Stages:
         def columns() -> Launches:
             launches: Launches = []
             for k, problem in enumerate(self._problems[name]):
-                if interfaces:
-                    launches += solver.solve(k, work[k], *problem, walls=False) + interfaces[k].leave(work[k])
-                else:
-                    launches += solver.solve(k, work[k], *problem)
+                launches += solver.solve(k, work[k], *problem, walls=not interfaces)
+                launches += interfaces[k].leave(work[k]) if interfaces else []
             return launches
 
         def join() -> Launches:
@@ -297,30 +285,34 @@ class Stages:
 
     def particles(self, new: int) -> list[Stage]:
         """Particle advection with the new flow."""
-        grid, setup, state = self.setup.grid, self.setup, self.state
+        grid, setup, state, slab = self.setup.grid, self.setup, self.state, self.state.slab
         if not setup.particles:
             return []
         periods = [float(n) if wrap else 0.0 for n, wrap in zip((grid.nx, grid.ny), setup.periodic, strict=True)]
-        rate = setup.time_step / (grid.dx * grid.dy)
+        numbers = (state.width, setup.time_step / (grid.dx * grid.dy))
 
         def launches() -> Launches:
-            program = state.device.loop(drifted, state.precision)
-            arguments = (state.psi[0][new], state.particles, state.width, rate, *periods)
-            return [state.device.over(program, (setup.particles,), arguments)]
+            cell, arguments = drifted, (state.psi[0][new], state.particles, *numbers, *periods)
+            if slab.heights:
+                low, high = 0.5, slab.heights[slab.index] + 0.5  # the first and the last device have the walls too
+                rows = kernels.ParticleRows(slab.first - 1.0, low - slab.walls[0], high + slab.walls[1])
+                cell = drifted_in_slab
+                arguments = (state.psi[0][new], state.particles, state.local_particles, rows, *numbers, periods[0])
+            return [state.device.over(state.device.loop(cell, state.precision), (setup.particles,), arguments)]
 
-        return [
-            Stage("particles", launches, [*near(1, state.psi[0][new]), *near(0, state.particles)], (state.particles,))
-        ]
+        reads = [*near(1, state.psi[0][new]), *near(ALL if slab.heights else 0, state.particles)]
+        return [Stage("particles", launches, reads, (state.particles,))]
 
     def time_statistics(self, new: int) -> list[Stage]:
         """Accumulation of the new state."""
-        sums = self._averages.arrays
-        launches = partial(self._averages.after_step, new)
+        if self.setup.time_statistics is None:
+            return []
+        sums = (self._averages.sums, self._averages.numbers)
         reads = [*self.outputs(new).reads, *near(0, *sums)]
-        return [] if self.setup.time_statistics is None else [Stage("time statistics", launches, reads, sums)]
+        return [Stage("time statistics", partial(self._averages.after_step, new), reads, sums)]
 
     def outputs(self, new: int) -> Stage:
         """Fields that the host may read after a step."""
         state = self.state
         fields = [pair[new] for pair in (*state.psi, *state.q, *([state.tracer] if state.tracer else []))]
-        return outputs(near(1, *fields))
+        return Stage("outputs", list, near(1, *fields))

@@ -38,7 +38,7 @@ class Subdomain:
             bed = None if setup.topography is None else setup.topography[rows]
             setup = replace(setup, grid=grid, curl=setup.curl[rows], topography=bed, rows=(rows.start, rows.stop))
         self.setup, self.kernels = setup, kernel_set(setup, device, precision)
-        self.fields = State(setup, device, precision, separate_psi=self.kernels.separate_psi)
+        self.fields = State(setup, device, precision, self.kernels.separate_psi, slab)
         self.averages = StepAverages(self.fields)
         self.stages = Stages(self.fields, self.kernels, self.averages, slab)
         self.fields.set_weights()
@@ -53,4 +53,4 @@ class Subdomain:
         if tracer is not None:
             self.fields.fill(self.fields.tracer[0], tracer[self.rows])
         if particles is not None:
-            self.fields.device.fill(self.fields.particles, particles)
+            self.fields.set_particles(particles)

@@ -128,7 +128,6 @@ class StepAverages(Averaging):
     def __init__(self, fields: State) -> None:
         super().__init__(fields, QUANTITIES)
         self._fields, self._setup = fields, fields.setup
-        self.arrays = (self.sums, self.numbers)
 
     def after_step(self, new: int) -> Launches:
         """Return the launches that accumulate the state in buffers `new`."""

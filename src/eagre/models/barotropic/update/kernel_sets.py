@@ -13,7 +13,6 @@ from eagre.backend.device import Device, Launch, check_precision
 from eagre.models.barotropic.inversion import CpuBox, CudaBox, Inversion, Launches, TransformInversion
 from eagre.models.barotropic.kernels import Coefficients, Coupling, LayerFields
 from eagre.models.barotropic.setup import Setup
-from eagre.models.barotropic.state import State
 from eagre.models.barotropic.update import reference, update_cpu, update_cuda
 from eagre.runtime.stage import Fusion
 from eagre.solvers.poisson.box_cuda import Box
@@ -97,8 +96,9 @@ def library_inversion(setup: Setup, kernels: str = "fast") -> TransformInversion
     return TransformInversion(setup.inner, (grid.dy, grid.dx), (kinds[1], kinds[0]), kernels)
 
 
-def plain_update(state: State, layer: int | None, numbers: Update, switches: Switches) -> Launches:
+def plain_update(stages: Any, layer: int | None, numbers: Update, switches: Switches) -> Launches:
     """Return the launches of the update by reference kernels."""
+    state = stages.state
     cell, more = reference.updated, ()
     if state.setup.compensated_summation and layer is not None:
         cell, more = reference.updated_compensated, (state.rounding[layer],)
@@ -129,10 +129,8 @@ def rows_update_cuda(stages: Any, layer: int | None, numbers: Update, switches: 
     return [Launch(program, arguments, *box.geometry(update=True), early=box.early > 0)]
 
 
-def fast_updates(
-    name: str, kernel: Callable[[Any, int | None, Update, Switches], Launches], stages: Any, old: int
-) -> Launches:
-    """Return the launches of the stage "tracer" or "vorticity", and of stages that its kernel includes."""
+def updated(name: str, kernel: Callable[..., Launches], stages: Any, old: int) -> Launches:
+    """Return the launches of a kernel for the stage "tracer" or "vorticity", and for the stages that it includes."""
     return [launch for update in stages.updates(name, old) for launch in kernel(stages, *update)]
 
 
@@ -147,10 +145,10 @@ def on_gpu(stages: Any) -> bool:
 
 
 FUSIONS = (
-    Fusion(("tracer",), on_cpu, partial(fast_updates, "tracer", rows_update_cpu)),
-    Fusion(("vorticity",), on_cpu, partial(fast_updates, "vorticity", rows_update_cpu)),
-    Fusion(("tracer",), on_gpu, partial(fast_updates, "tracer", rows_update_cuda)),
-    Fusion(("vorticity", "forward"), on_gpu, partial(fast_updates, "vorticity", rows_update_cuda)),
-    Fusion(("vorticity", "viscosity forward"), on_gpu, partial(fast_updates, "vorticity", rows_update_cuda)),
+    Fusion(("tracer",), on_cpu, partial(updated, "tracer", rows_update_cpu)),
+    Fusion(("vorticity",), on_cpu, partial(updated, "vorticity", rows_update_cpu)),
+    Fusion(("tracer",), on_gpu, partial(updated, "tracer", rows_update_cuda)),
+    Fusion(("vorticity", "forward"), on_gpu, partial(updated, "vorticity", rows_update_cuda)),
+    Fusion(("vorticity", "viscosity forward"), on_gpu, partial(updated, "vorticity", rows_update_cuda)),
 )
 """Fast kernels, and the stages that they replace."""
