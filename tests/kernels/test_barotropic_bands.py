@@ -16,6 +16,8 @@ SIMULATED = {
     "no-slip": {**CASES["no-slip"], "wide": 2},
     "changing wind": CASES["changing wind"],
     "layers, tracer": {"layers": Layers(3.0, 1.0), "potential_vorticity_lower": 3.0, "dye": True},
+    "implicit": CASES["implicit"],
+    "all terms": {**CASES["all terms"], "biharmonic": 1e-5},
 }
 
 

@@ -49,7 +49,7 @@ def arrays_of(**owners: Any) -> dict[str, Any]:
         if isinstance(value, list | tuple):
             for k, one in enumerate(value):
                 collect(f"{name}[{k}]", one)
-        elif hasattr(value, "strides"):
+        elif hasattr(value, "strides") and not isinstance(value, type):
             arrays[name] = value
 
     for owner, one in owners.items():
