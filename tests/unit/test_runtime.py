@@ -12,7 +12,7 @@ from eagre.runtime.stage import ALL, Fusion, Stage, arrays_of, fused, near
 NOW, NEXT = ("a", "b"), ("b", "a")
 
 
-def meetings(*steps, halo=1, repeats=True):
+def syncs(*steps, halo=1, repeats=True):
     """Arrays that meet before each stage, by the name of the stage."""
     plan = planned(steps, halo, repeats)
     return [
@@ -23,11 +23,11 @@ def meetings(*steps, halo=1, repeats=True):
 
 def test_a_stencil_needs_one_exchange_per_step():
     steps = [[Access("move", {old: 1}, (new,))] for old, new in (NOW, NEXT)]
-    assert meetings(*steps) == [{"move": [("a",)]}, {"move": [("b",)]}]
+    assert syncs(*steps) == [{"move": [("a",)]}, {"move": [("b",)]}]
 
 
 def test_a_stencil_in_place_waits_for_the_copies_of_others():
-    assert meetings([Access("move", {"a": 1}, ("a",))]) == [{"move": [("a",), ()]}]
+    assert syncs([Access("move", {"a": 1}, ("a",))]) == [{"move": [("a",), ()]}]
 
 
 def test_an_exchange_takes_along_what_is_needed_later():
@@ -38,31 +38,31 @@ def test_an_exchange_takes_along_what_is_needed_later():
         Access("third", {"a": 1, "c": 0}, ("c",)),
         Access("outputs", {"d": 1}, ()),
     ]
-    assert meetings(step) == [{"first": [("c",)], "second": [()], "third": [("a", "b", "d")]}]
+    assert syncs(step) == [{"first": [("c",)], "second": [()], "third": [("a", "b", "d")]}]
 
 
 def test_computed_halo_rows_replace_an_exchange():
     """Halo rows of two stencils: one exchange of two rows, which others copy before they are overwritten."""
     step = [Access("first", {"a": 1}, ("b",), extent=1), Access("second", {"b": 1}, ("a",))]
-    assert meetings(step, halo=2) == [{"first": [("a",)], "second": [()]}]
+    assert syncs(step, halo=2) == [{"first": [("a",)], "second": [()]}]
     with pytest.raises(EagreError, match="first needs 2 halo rows of a; there are 1"):
-        meetings(step, halo=1)
+        syncs(step, halo=1)
 
 
 def test_slots_of_all_ranks_are_exchanged_when_one_was_written():
     step = [Access("leave", {}, ("ends",)), Access("join", {"ends": ALL}, ("a",)), Access("move", {"a": 1}, ("b",))]
-    assert meetings(step) == [{"join": [("ends",)], "move": [("a",)]}]
+    assert syncs(step) == [{"join": [("ends",)], "move": [("a",)]}]
 
 
 def test_a_list_that_runs_once_begins_with_invalid_halo_rows():
     step = [Access("move", {"a": 1}, ("b",))]
-    assert meetings(step) == [{}] and meetings(step, repeats=False) == [{"move": [("a",)]}]
+    assert syncs(step) == [{}] and syncs(step, repeats=False) == [{"move": [("a",)]}]
 
 
 def test_a_barrier_separates_a_copy_from_a_write_in_the_next_step():
     """The exchange at the end takes along what the next step reads first."""
     step = [Access("read", {"a": 1}, ("b",)), Access("write", {}, ("a",)), Access("outputs", {"b": 1}, ())]
-    assert meetings(step) == [{"read": [()], "outputs": [("a", "b")]}]
+    assert syncs(step) == [{"read": [()], "outputs": [("a", "b")]}]
 
 
 def stages_of(*arrays):

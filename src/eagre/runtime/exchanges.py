@@ -11,7 +11,7 @@ from typing import NamedTuple
 from eagre.errors import EagreError
 from eagre.runtime.stage import ALL
 
-Meeting = tuple[str, ...]
+Sync = tuple[str, ...]
 """Arrays that are exchanged after a barrier; without arrays only the barrier."""
 
 
@@ -28,8 +28,8 @@ class Access(NamedTuple):
         return min(self.reads[array] + self.extent, ALL) if array in self.reads else 0
 
 
-def planned(steps: Sequence[Sequence[Access]], halo: int, repeats: bool = True) -> list[list[list[Meeting]]]:
-    """Return the meetings before each stage of consecutive steps.
+def planned(steps: Sequence[Sequence[Access]], halo: int, repeats: bool = True) -> list[list[list[Sync]]]:
+    """Return the synchronisations before each stage of consecutive steps.
 
     Parameters
     ----------
@@ -50,22 +50,26 @@ def planned(steps: Sequence[Sequence[Access]], halo: int, repeats: bool = True) 
             if halo < stage.needs(array) < ALL:
                 raise EagreError(f"{stage.stage} needs {stage.needs(array)} halo rows of {array}; there are {halo}")
     valid = dict.fromkeys((array for one in stages for array in (*one.reads, *one.writes)), ALL if repeats else 0)
-    exchanged, previous = _exchanged(stages, valid, halo, repeats), None
-    while repeats and exchanged != previous:  # until the halo rows at the end agree with those at the start
+    exchanged: list[Sync] = []
+    for _ in range(len(stages) + 2):  # until the halo rows at the end agree with those at the start
         previous, exchanged = exchanged, _exchanged(stages, valid, halo, repeats)
-    meetings = iter(_with_barriers(stages, exchanged, repeats))
-    return [[next(meetings) for _ in step] for step in steps]
+        if exchanged == previous or not repeats:
+            break
+    else:
+        raise EagreError("The exchanges of a step depend on the exchanges of all steps before it.")
+    syncs = iter(_with_barriers(stages, exchanged, repeats))
+    return [[next(syncs) for _ in step] for step in steps]
 
 
-def _exchanged(stages: list[Access], valid: dict[str, int], halo: int, repeats: bool) -> list[Meeting]:
+def _exchanged(stages: list[Access], valid: dict[str, int], halo: int, repeats: bool) -> list[Sync]:
     """Return the arrays that are exchanged before each stage; `valid` : numbers of valid halo rows, updated."""
-    gathered = {array for stage in stages for array in stage.reads if stage.reads[array] >= ALL}
+    with_slots = {array for stage in stages for array in stage.reads if stage.reads[array] >= ALL}
     exchanged = []
     for k, stage in enumerate(stages):
         stale = any(valid[array] < stage.needs(array) for array in stage.reads)
         # An exchange includes all arrays that will be read with more rows before they are written again.
         together = [array for array in valid if valid[array] < _next_need(stages, k, array, repeats)] if stale else []
-        valid |= {array: ALL if array in gathered else halo for array in together}
+        valid |= {array: ALL if array in with_slots else halo for array in together}
         valid |= dict.fromkeys(stage.writes, stage.extent)
         exchanged.append(tuple(together))
     return exchanged
@@ -81,14 +85,14 @@ def _next_need(stages: list[Access], k: int, array: str, repeats: bool) -> int:
     return needed
 
 
-def _with_barriers(stages: list[Access], exchanged: list[Meeting], repeats: bool) -> list[list[Meeting]]:
-    """Return the meetings of all stages, with barriers before a stage overwrites rows that others may still copy."""
-    meetings: list[list[Meeting]] = [[one] if one else [] for one in exchanged]
+def _with_barriers(stages: list[Access], exchanged: list[Sync], repeats: bool) -> list[list[Sync]]:
+    """Return the synchronisations of all stages: exchanges and barriers, after which rows can be overwritten."""
+    syncs: list[list[Sync]] = [[one] if one else [] for one in exchanged]
     copied: set[str] = set()
     for _ in range(2 if repeats else 1):
-        for stage, before in zip(stages, meetings, strict=True):
-            copied = set(before[-1]) if before else copied
+        for stage, preceding in zip(stages, syncs, strict=True):
+            copied = set(preceding[-1]) if preceding else copied
             if copied & set(stage.writes):
-                before.append(())
+                preceding.append(())
                 copied = set()
-    return meetings
+    return syncs

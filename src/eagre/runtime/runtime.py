@@ -22,7 +22,7 @@ class Runtime:
     device : Device or Group
     arrays : sequence of mappings
         Arrays of each rank by name, in the order in which they are exchanged; names are the same on all ranks.
-        The first axis of a field is y. That of an array with a slot for each rank has equal parts, one for each rank.
+        The first axis of a field is y. The first axis of an array with a slot for each rank has equal parts.
     rows : Decomposition, optional
         Decomposition of a group.
     """
@@ -32,7 +32,7 @@ class Runtime:
     ) -> None:
         self.arrays, self._rows = arrays, rows
         self._names = {id(array): name for name, array in arrays[0].items()}
-        self._gathered: set[str] = set()
+        self._with_slots: set[str] = set()
         self._transport = device.transport() if isinstance(device, Group) else None
 
     def schedules(self, ranks: Sequence[Sequence[Sequence[Stage]]], repeats: bool = True) -> list[list[Any]]:
@@ -43,7 +43,7 @@ class Runtime:
         if self._transport is None or self._rows is None:
             return [[launch for stage in step for launch in stage.make()] for step in ranks[0]]
         plan = planned([[self.access(stage) for stage in step] for step in ranks[0]], self._rows.halo[0], repeats)
-        return [self._schedule(meetings, *steps) for meetings, *steps in zip(plan, *ranks, strict=True)]
+        return [self._schedule(syncs, *steps) for syncs, *steps in zip(plan, *ranks, strict=True)]
 
     def access(self, stage: Stage) -> Access:
         """Return the declaration of a stage of the first rank with the names of its arrays."""
@@ -52,14 +52,14 @@ class Runtime:
             name = self._names[id(array)]
             reads[name] = max(rows, reads.get(name, 0))
             if rows == ALL:
-                self._gathered.add(name)
+                self._with_slots.add(name)
         return Access(stage.name, reads, tuple(self._names[id(array)] for array in stage.writes), stage.extent)
 
-    def _schedule(self, meetings: Sequence[Sequence[Sequence[str]]], *steps: Sequence[Stage]) -> list[Schedule]:
+    def _schedule(self, syncs: Sequence[Sequence[Sequence[str]]], *steps: Sequence[Stage]) -> list[Schedule]:
         """Return the stages and barriers of a step; steps : its stages on each rank."""
         schedule: list[Schedule] = []
-        for before, *stages in zip(meetings, *steps, strict=True):
-            for names in before:
+        for preceding, *stages in zip(syncs, *steps, strict=True):
+            for names in preceding:
                 schedule += [BARRIER, self._exchange(names)] if names else [BARRIER]
             schedule.append([list(stage.make()) for stage in stages])
         return without_gaps(schedule)
@@ -71,8 +71,8 @@ class Runtime:
         for rank, arrays in enumerate(self.arrays):
             for name in ordered:
                 self._transport.publish(rank, name, arrays[name])
-        messages = [one for name in ordered if name in self._gathered for one in self._to_all(name)]
-        fields = dict.fromkeys((name for name in ordered if name not in self._gathered), "centre")
+        messages = [one for name in ordered if name in self._with_slots for one in self._to_all(name)]
+        fields = dict.fromkeys((name for name in ordered if name not in self._with_slots), "centre")
         return self._transport.exchange([*messages, *self._rows.messages(fields)])
 
     def _to_all(self, name: str) -> list[Message]:

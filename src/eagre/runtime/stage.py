@@ -10,7 +10,7 @@ from eagre.backend.device import Work
 from eagre.errors import EagreError
 
 ALL = 1 << 20
-"""As number of rows: an array that has a slot for each rank, all of which are read."""
+"""Number of rows for an array that has a slot for each rank: all slots are read."""
 
 
 class Stage(NamedTuple):
@@ -22,7 +22,7 @@ class Stage(NamedTuple):
     make : callable
         Returns the launches. Called once for each schedule, unless a fusion replaces the stage.
     reads : sequence of (array, int)
-        Arrays, and the number of neighbouring rows that the stencil reads, or `ALL`. A stage that writes a part of the
+        Arrays, and the number of neighbouring rows that the stencil reads, or `ALL`. A stage that writes only some
         points of an array reads it too.
     writes : sequence of arrays
     extent : int
@@ -83,13 +83,13 @@ def fused(stages: Sequence[Stage], table: Sequence[Fusion], model: Any, phase: i
     k = 0
     while k < len(stages):
         entry = next((one for one in entries if names[k : k + len(one.stages)] == one.stages), None)
-        part = stages[k : k + (1 if entry is None else len(entry.stages))]
-        result.append(part[0] if entry is None else joined(part, partial(entry.make, model, phase)))
-        k += len(part)
+        group = stages[k : k + (1 if entry is None else len(entry.stages))]
+        result.append(group[0] if entry is None else joined(group, partial(entry.make, model, phase)))
+        k += len(group)
     return result
 
 
-def joined(part: Sequence[Stage], make: Callable[[], Sequence[Work]]) -> Stage:
+def joined(group: Sequence[Stage], make: Callable[[], Sequence[Work]]) -> Stage:
     """Return a stage that declares what consecutive stages read from outside, and all that they write.
 
     Raises
@@ -99,12 +99,12 @@ def joined(part: Sequence[Stage], make: Callable[[], Sequence[Work]]) -> Stage:
     """
     reads: dict[int, tuple[Any, int]] = {}
     written: dict[int, Any] = {}
-    for stage in part:
+    for stage in group:
         for array, rows in stage.reads:
             if id(array) not in written:
                 reads[id(array)] = array, max(rows, reads.get(id(array), (array, 0))[1])
             elif rows > 0:
                 raise EagreError(f"{stage.name} needs an exchange and cannot be fused with the stage before it.")
         written |= {id(array): array for array in stage.writes}
-    name = " + ".join(stage.name for stage in part)
-    return Stage(name, make, list(reads.values()), list(written.values()), min(stage.extent for stage in part))
+    name = " + ".join(stage.name for stage in group)
+    return Stage(name, make, list(reads.values()), list(written.values()), min(stage.extent for stage in group))

@@ -296,7 +296,7 @@ def drifted_in_slab(i, psi, slots, position, rows, width, over_area_dt, wrap_x):
 
     slots : (2 devices, n), positions in the whole basin by the device of the particle, others are `ELSEWHERE`;
     position : (2, n), the part of `slots` that this device sets; rows : `ParticleRows`.
-    A particle must move less than half a row per step: halo rows have one row.
+    The displacement per step is below half a row, so one halo row is enough.
     """
     x, y = slots[0, i], slots[1, i]
     for n in range(1, slots.shape[0] // 2):

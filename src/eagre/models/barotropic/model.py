@@ -131,7 +131,7 @@ class BarotropicVorticity(BaseModel):
     (w dt)^4 / 4 per step; the limit 0.18 / w allows a growth of 1 % per period.
     Limitations: psi = 0 on every wall, so a channel has no net transport. The time step is fixed, and output is
     written at the first step at or after the requested time. Implicit viscosity requires one layer, free-slip walls
-    and a rigid lid. Several devices require a box, explicit viscosity, no biharmonic viscosity and no particles.
+    and a rigid lid. Several devices require a box and fast kernels.
 
     References
     ----------

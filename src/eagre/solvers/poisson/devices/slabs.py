@@ -42,7 +42,7 @@ class Slab(NamedTuple):
 
     @property
     def walls(self) -> tuple[bool, bool]:
-        """Whether the south and the north boundary points are walls (or periodic), not halo rows."""
+        """South and north: True if the boundary points are walls (or periodic), False if they are halo rows."""
         return self.index == 0, self.index + 1 >= len(self.heights)
 
 
