@@ -11,7 +11,7 @@ from eagre.models.barotropic import subdomain
 from eagre.models.barotropic.step import start, step
 from eagre.models.barotropic.update.kernel_sets import FUSIONS
 from eagre.runtime.stage import ALL, fused
-from runtime_declarations import wrong_declarations
+from runtime_declarations import ranks_of, wrong_declarations
 
 SETUPS = {
     **{name: CASES[name] for name in ("default", "ab2", "no-slip", "implicit", "reduced gravity", "changing wind")},
@@ -44,6 +44,17 @@ def test_declarations_are_true(name):
     for old in (0, 1):
         assert wrong_declarations(engine, lambda one, old=old: step(one.stages, old)) == []
         assert wrong_declarations(engine, lambda one, old=old: one.steps()[old]) == []
+
+
+@pytest.mark.parametrize("name", ["all terms", "implicit"])
+def test_all_ranks_declare_the_same(name):
+    """So that every process derives the same exchanges."""
+    engine = after_steps(name)._engine
+    first, *others = (
+        [(stage.name, stage.extent) for stage in rank.stages] + [rank.reads, rank.writes]
+        for rank, _ in ranks_of(engine, lambda one: one.steps()[0])
+    )
+    assert others == [first, first]
 
 
 def changes():
