@@ -66,7 +66,9 @@ class Gyre:
 
     def pair(self) -> list[Any]:
         """The launches, or the stages, of two steps."""
-        return [launch for step in self.model._engine.launches for launch in step]
+        engine = self.model._engine
+        steps = engine._runtime.schedules([one.steps() for one in engine.subdomains])
+        return [launch for step in steps for launch in step]
 
 
 class Pool:
