@@ -27,7 +27,6 @@ from eagre.backend.timing import copy_bandwidth, times_of
 from eagre.constants import GRAVITY
 from eagre.laboratory.bench import machine
 from eagre.laboratory.cases import mike21
-from eagre.models.barotropic.devices.multi_device import MultiDeviceEngine
 from eagre.models.shallow_water import setup as explicit
 from eagre.models.shallow_water.datum import Datum
 from eagre.models.shallow_water.devices import multi_device
@@ -68,9 +67,8 @@ class Gyre:
     def pair(self) -> list[Any]:
         """The launches, or the stages, of two steps."""
         engine = self.model._engine
-        if isinstance(engine, MultiDeviceEngine):
-            return [*engine._step(0), *engine._step(1)]
-        return [*engine.launches[0], *engine.launches[1]]
+        steps = engine._runtime.schedules([one.steps() for one in engine.subdomains])
+        return [launch for step in steps for launch in step]
 
 
 class Pool:

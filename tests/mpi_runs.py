@@ -16,8 +16,9 @@ import numpy as np
 import adi_runs
 import explicit_runs
 from anelastic_runs import RUNS as AIR
-from barotropic_runs import model_on
+from barotropic_runs import CASES, model_on
 from eagre import Layers
+from eagre.models.barotropic import state
 from eagre.models.potential_waves.laplace import arrays
 from potential_waves_runs import basin, torus
 
@@ -25,6 +26,12 @@ from potential_waves_runs import basin, torus
 def gyre(device):
     """Two layers, a tracer and no-slip walls."""
     return model_on(device, 43, 38, layers=Layers(3.0, 1.0), dye=True, walls="no-slip")
+
+
+def gyre_with_device_sums(device):
+    """A gyre whose sums are taken on the device, as those of large fields."""
+    state.MAX_HOST_SIZE = 0
+    return gyre(device)
 
 
 def basin_with_device_sums(device):
@@ -42,6 +49,9 @@ RUNS = {
     "implicit": adi_runs.bay,
     "implicit, thick slabs": lambda device: adi_runs.bay(device, "single", ny=601),
     "gyre": gyre,
+    "gyre, all terms": lambda device: model_on(device, 43, 38, precision="single", **CASES["all terms"]),
+    "gyre, implicit": lambda device: model_on(device, 43, 38, **CASES["implicit"]),
+    "gyre, sums on the device": gyre_with_device_sums,
     "waves": basin,
     "waves, periodic": torus,
     "waves, sums on the device": basin_with_device_sums,

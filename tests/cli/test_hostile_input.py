@@ -33,8 +33,8 @@ def only_checks():
         raise Checked
 
     with pytest.MonkeyPatch.context() as patch:
-        for kind in ("shallow_water", "shallow_water_adi", "barotropic"):
-            patch.setattr(f"eagre.models.{kind}.model.engine_for", stop)
+        for name in ("shallow_water.model.engine_for", "shallow_water_adi.model.engine_for", "barotropic.model.Engine"):
+            patch.setattr(f"eagre.models.{name}", stop)
         patch.setattr("eagre.backend.memory.free_host_memory", lambda: MEMORY)
         yield
 

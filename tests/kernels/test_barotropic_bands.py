@@ -16,6 +16,8 @@ SIMULATED = {
     "no-slip": {**CASES["no-slip"], "wide": 2},
     "changing wind": CASES["changing wind"],
     "layers, tracer": {"layers": Layers(3.0, 1.0), "potential_vorticity_lower": 3.0, "dye": True},
+    "implicit": CASES["implicit"],
+    "all terms": {**CASES["all terms"], "biharmonic": 1e-5},
 }
 
 
@@ -37,9 +39,9 @@ def test_simulated_bands_equal_the_cpu(options, monkeypatch, own_layout):
 def test_sizes_without_kernels_are_refused(monkeypatch):
     from eagre.backend.simulated.device import SimulatedDevice
     from eagre.errors import InputError
-    from eagre.models.barotropic.devices import multi_device
+    from eagre.models.barotropic import engine
 
-    monkeypatch.setattr(multi_device.Box, "serves", lambda *size: False)
+    monkeypatch.setattr(engine.Box, "serves", lambda *size: False)
     with pytest.raises(InputError, match="points along x"):
         model_on([SimulatedDevice(), SimulatedDevice()], nx=17, ny=21)
 

@@ -26,6 +26,17 @@ def in_sequence(*stages: Stage) -> Stage:
     return [[launch for launches in device_launches for launch in launches] for device_launches in by_device]
 
 
+def without_gaps(schedule: Sequence[Stage]) -> list[Stage]:
+    """Merge the stages between two barriers of a schedule, so that their kernels may overlap."""
+    merged: list[Stage] = []
+    for stage in schedule:
+        if stage is BARRIER or not merged or merged[-1] is BARRIER:
+            merged.append(stage)
+        else:
+            merged[-1] = in_sequence(merged[-1], stage)
+    return merged
+
+
 def after_others(launches: Sequence[Work]) -> list[Work]:
     """Return launches that wait for a previous copy or barrier instead of overlapping with its end."""
     ordered: list[Work] = []

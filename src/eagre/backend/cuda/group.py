@@ -13,7 +13,7 @@ import cupy
 from eagre.backend.cuda.compiler import keep_loaded
 from eagre.backend.cuda.device import CudaDevice
 from eagre.backend.device import Device, HostCall, Launch
-from eagre.backend.group import BARRIER, Group, Stage, after_others
+from eagre.backend.group import BARRIER, Group, Stage, after_others, without_gaps
 from eagre.backend.peer_copies import Pair, copy_launches
 
 ANY_WAY = 4  # cudaMemcpyDefault: devices inferred from the addresses
@@ -37,7 +37,7 @@ class CudaGroup(Group):
 
     def run(self, schedule: Sequence[Stage]) -> None:
         """Queue the stages of a schedule in order, without waiting for the devices."""
-        for stage in _without_gaps(schedule):
+        for stage in without_gaps(schedule):
             if stage is BARRIER:
                 self.barrier()
             for device, launches in zip(self.devices, stage, strict=False):
@@ -134,17 +134,6 @@ def _can_be_held(schedule: Sequence[Stage]) -> bool:
     """Return whether a graph can hold a schedule."""
     all_ = (one for stage in schedule for launches in stage for one in launches)
     return not any(isinstance(one, HostCall) and not one.captured for one in all_)
-
-
-def _without_gaps(schedule: Sequence[Stage]) -> list[Stage]:
-    """Merge the stages between two barriers of a schedule, so that their kernels may overlap."""
-    merged: list[Stage] = []
-    for stage in schedule:
-        if stage is BARRIER or not merged or merged[-1] is BARRIER:
-            merged.append(stage)
-        else:
-            merged[-1] = [[*previous, *following] for previous, following in zip(merged[-1], stage, strict=True)]
-    return merged
 
 
 def _copy(target: Any, source: Any) -> None:

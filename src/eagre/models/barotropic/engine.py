@@ -1,109 +1,209 @@
-"""Single-device engine of the barotropic model: arrays, kernels and steps (several devices: `devices.multi_device`)."""
+"""Engine of the barotropic model: steps on one device, several devices or several processes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from eagre.backend.device import Device
+from eagre.backend.device import Device, check_precision
 from eagre.backend.group import Group
-from eagre.models.barotropic.sampling.averaging import StepAverages
+from eagre.decomposition import bands, check_thickness, extreme, total
+from eagre.errors import InputError
+from eagre.models.barotropic.kernels import ELSEWHERE
 from eagre.models.barotropic.setup import Setup
-from eagre.models.barotropic.stages import Stages
-from eagre.models.barotropic.state import State
-from eagre.models.barotropic.step import step
-from eagre.models.barotropic.update.kernel_sets import kernel_set
+from eagre.models.barotropic.step import start
+from eagre.models.barotropic.subdomain import Subdomain
+from eagre.runtime.runtime import Runtime
+from eagre.solvers.poisson.box_cuda import Box
+from eagre.solvers.poisson.devices.slabs import Slab, slab_heights
+from eagre.stepping.maps import join_maps, maps_of_rows
 from eagre.stepping.step_graphs import StepGraphs
 
+MIN_ROWS = 4  # minimum number of rows per device
 PAIR = (2, 1)  # steps per batch without CUDA graphs: a pair that returns to the same buffers, or one
 
 
-class Steps:
-    """Step scheduler: single steps until all tendencies are stored, then batches of step pairs.
-
-    Parameters
-    ----------
-    device : Device or Group
-    states : sequence of State
-        Arrays of the run, one `State` per device.
-    launches : sequence of two schedules
-        Launches of a step from buffers 0 to 1, and of a step from 1 to 0.
-    """
-
-    def __init__(self, device: Device | Group, states: Sequence[State], launches: Sequence[list[Any]]) -> None:
-        self.states, self.launches = states, launches
-        self._order = states[0].setup.order
-        sizes = (*device.parameters("barotropic.steps").graphs, 1) if device.graphs else PAIR
-        self._step_graphs = StepGraphs(device, self._schedule, sizes)
-
-    def _schedule(self, phase: int, size: int) -> tuple[list[Any], int]:
-        first, second = self.launches[phase], self.launches[1 - phase]
-        return (list(first), 1) if size == 1 else ([*first, *second], size // 2)
-
-    def advance(self, count: int) -> None:
-        """Advance `count` steps."""
-        while count > 0:
-            state = self.states[0]
-            starting = state.steps < self._order
-            if starting:
-                for state_of_device in self.states:
-                    state_of_device.set_weights()
-            size = 1 if starting or state.current == 1 else self._step_graphs.size_for(count)
-            self._step_graphs.run(state.current, size)
-            for state_of_device in self.states:
-                state_of_device.steps += size
-            count -= size
-
-
 class Engine:
-    """Engine on one device; `devices.multi_device` has the same interface on several."""
+    """Arrays of all devices and the schedules of a step; results are assembled on the host."""
 
-    def __init__(self, setup: Setup, device: Device, precision: str) -> None:
-        self.setup, self.device = setup, device
-        self.kernels = kernel_set(setup, device, precision)
-        self.fields = State(setup, device, precision, separate_psi=self.kernels.separate_psi)
-        self.real, self.count, self.values_per_update = (
-            self.fields.real,
-            self.fields.count,
-            self.fields.values_per_update,
-        )
-        self._stages = Stages(self.fields, self.kernels)
-        self._averages = StepAverages(self.fields)
-        self.launches = [step(self._stages, old) + self._averages.after_step(1 - old) for old in (0, 1)]
-        device.prepare(self.launches[0])
-        self.advance = Steps(device, [self.fields], self.launches).advance
-        # Read access to the state, with the same names as in `MultiDeviceEngine`.
-        self.padded, self.points, self.pad = self.fields.padded, self.fields.points, self.fields.pad
-        self.integrals, self.speeds, self.state = self.fields.integrals, self.fields.speeds, self.fields.state
-        self.use_wind = self.fields.wind.use
-        self.maps_state, self.resume_maps = self._averages.state, self._averages.take_over
+    def __init__(self, setup: Setup, device: Device | Group, precision: str) -> None:
+        self.setup, self.device, self.precision = setup, device, precision
+        self.real = check_precision(precision)
+        self._heights: tuple[int, ...] = ()
+        if isinstance(device, Group):
+            check_multi_device(setup, device, precision)
+            self._heights = tuple(slab_heights(setup.inner[0], len(device.devices)))
+        devices = device.devices if isinstance(device, Group) else (device,)
+        self.subdomains = [
+            Subdomain(setup, one, precision, Slab(rank, self._heights)) for rank, one in enumerate(devices)
+        ]
+        fields = self.subdomains[0].fields
+        self.kernels, self.count, self.pad = self.subdomains[0].kernels, fields.count, fields.pad
+        self.values_per_update = fields.values_per_update
+        # Cells are the rows of unknowns; every device has one boundary row on each side.
+        rows = bands(setup.inner[0], setup.grid.nx, self._heights or setup.inner[:1], halo=(1, 0), leading=(1, 0))
+        self._runtime = Runtime(device, [one.stages.arrays for one in self.subdomains], rows)
+        self.launches = self._runtime.schedules([one.steps() for one in self.subdomains])
+        if isinstance(device, Device):
+            device.prepare(self.launches[0])
+        sizes = (*device.parameters("barotropic.steps").graphs, 1) if device.graphs else PAIR
+        self._step_graphs = StepGraphs(device, self._batch, sizes)
+
+    # -- steps --------------------------------------------------------------------------------------
 
     @property
     def steps(self) -> int:
         """Number of completed steps."""
-        return self.fields.steps
+        return self.subdomains[0].fields.steps
+
+    def _batch(self, phase: int, size: int) -> tuple[list[Any], int]:
+        first, second = self.launches[phase], self.launches[1 - phase]
+        return (list(first), 1) if size == 1 else ([*first, *second], size // 2)
+
+    def advance(self, count: int) -> None:
+        """Advance `count` steps: single steps until all tendencies are stored, then batches of step pairs."""
+        while count > 0:
+            phase, starting = self.steps % 2, self.steps < self.setup.order
+            if starting:
+                self.set_weights()
+            size = 1 if starting or phase == 1 else self._step_graphs.size_for(count)
+            self._step_graphs.run(phase, size)
+            for one in self.subdomains:
+                one.fields.steps += size
+            count -= size
+
+    def set_weights(self) -> None:
+        """Set the Adams-Bashforth weights of the next step."""
+        for one in self.subdomains:
+            one.fields.set_weights()
+
+    def use_wind(self, steps: int, start: float) -> None:
+        """See `Wind.use`."""
+        for one in self.subdomains:
+            one.fields.wind.use(steps, start)
+
+    # -- state --------------------------------------------------------------------------------------
+
+    def set_state(self, q: list[np.ndarray], tracer: np.ndarray | None, particles: np.ndarray | None) -> None:
+        """Set potential vorticities at points, (ny, nx), and compute psi."""
+        padded = [np.pad(self.pad(values)[1:-1, 1:-1], 1) for values in q]
+        for one in self.subdomains:
+            one.start_from(padded, None if tracer is None else self.pad(tracer), particles)
+        [schedule] = self._runtime.schedules([[start(one.stages)] for one in self.subdomains], repeats=False)
+        self.device.synchronize()
+        self.device.run(schedule)
+        self.device.synchronize()
+        self.set_weights()
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return all arrays that a bitwise identical restart needs; it may use another number of devices."""
+        self.device.synchronize()
+        each = [one.fields.state() for one in self.subdomains]
+        positions = {"particles": known([state["particles"] for state in each])} if self.setup.particles else {}
+        return {name: self._gathered([state[name] for state in each]) for name in each[0]} | positions
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Restore a state of `state`."""
+        for one in self.subdomains:
+            local = {
+                name: value[one.rows] for name, value in state.items() if np.ndim(value) == 2 and name != "particles"
+            }
+            one.fields.restore({**state, **local})
+        self.set_weights()
+
+    def maps_state(self) -> dict[str, np.ndarray]:
+        """Return the time statistics in the format of one device."""
+        self.device.synchronize()
+        each, last = [one.averages.state() for one in self.subdomains], len(self.subdomains) - 1
+        if not self._heights:
+            return each[0]
+        rows = [(rank > 0, height + 1 + (rank == last)) for rank, height in enumerate(self._heights)]
+        return join_maps([one | maps_of_rows(one, *row_range) for one, row_range in zip(each, rows, strict=True)])
+
+    def resume_maps(self, state: Mapping[str, np.ndarray], time: float) -> None:
+        """Load time statistics in the format of one device."""
+        for one in self.subdomains:
+            local = maps_of_rows(state, one.rows.start, one.rows.stop) if self._heights else {}
+            one.averages.take_over({**state, **local}, time)
+
+    def _gathered(self, slabs: list[np.ndarray]) -> np.ndarray:
+        """Return the rows of all devices as one array, without halo rows and with boundary points."""
+        if not self._heights or slabs[0].ndim < 2:
+            return slabs[0]
+        return np.concatenate([slabs[0][:1], *(slab[1:-1] for slab in slabs), slabs[-1][-1:]])
+
+    # -- fields and sums ----------------------------------------------------------------------------
 
     @property
     def particle_positions(self) -> np.ndarray:
         """Host copy of particle positions x, y in grid units of the padded arrays, (2, particles)."""
-        return self.device.host(self.fields.particles)[:, : self.setup.particles]
+        each = self._of_each(lambda one: one.fields.device.host(one.fields.local_particles))
+        return known(each)[:, : self.setup.particles]
 
-    def set_state(self, q: list[np.ndarray], tracer: np.ndarray | None, particles: np.ndarray | None) -> None:
-        """Set potential vorticities at points, (ny, nx), and compute psi."""
-        fields, stages = self.fields, self._stages
-        fields.begin([np.pad(fields.pad(values)[1:-1, 1:-1], 1) for values in q])
-        launches = stages.streamfunction(0, transformed=False) + stages.boundary(0)
-        if tracer is not None:
-            fields.fill(fields.tracer[0], fields.pad(tracer))
-            launches += stages.tracer_boundary(0)
-        if particles is not None:
-            self.device.fill(fields.particles, particles)
-        self.device.run(launches)
-        fields.set_weights()
+    def padded(self, name: str, layer: int = 0) -> np.ndarray:
+        """Return a host copy of "q", "psi" or "tracer" with boundary points, (my + 2, mx + 2)."""
+        self.device.synchronize()
+        return self._gathered([one.fields.padded(name, layer) for one in self.subdomains])
 
-    def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Restore a state of `state`."""
-        self.fields.restore(state)
-        self.fields.set_weights()
+    def points(self, name: str, layer: int = 0) -> np.ndarray:
+        """Return a host copy of "q", "psi" or "tracer" at points, (ny, nx)."""
+        wrap_x, wrap_y = (int(wrap) for wrap in self.setup.periodic)
+        values = self.padded(name, layer)
+        return values[wrap_y : values.shape[0] - wrap_y, wrap_x : values.shape[1] - wrap_x]
+
+    def _of_each(self, evaluate: Callable[[Subdomain], Any]) -> list[Any]:
+        """Return a small value of each device, which its process computes."""
+        self.device.synchronize()
+        if isinstance(self.device, Group):
+            return self.device.each(lambda rank: evaluate(self.subdomains[rank]))
+        return [evaluate(self.subdomains[0])]
+
+    def integrals(self) -> dict[str, float]:
+        """See `State.integrals`."""
+        each = self._of_each(lambda one: one.fields.integrals())
+        if len(each) == 1:
+            return each[0]
+        integrals = {name: total([one[name] for one in each]) for name in ("energy", "enstrophy")}
+        integrals["mean_vorticity"] = float(np.average([one["mean_vorticity"] for one in each], weights=self._heights))
+        for name, of in (("max_streamfunction", max), ("min_streamfunction", min), ("max_vorticity", max)):
+            integrals[name] = extreme([one[name] for one in each], of)
+        return integrals
+
+    def speeds(self) -> tuple[float, float]:
+        """See `State.speeds`."""
+        u, v = zip(*self._of_each(lambda one: one.fields.speeds()), strict=True)
+        return max(u), max(v)
+
+
+def known(positions: list[np.ndarray]) -> np.ndarray:
+    """Return the positions of particles, (2, particles), each from the device that has the particle."""
+    joined = positions[0]
+    for other in positions[1:]:
+        joined = np.where(joined == ELSEWHERE, other, joined)
+    return joined
+
+
+def check_multi_device(setup: Setup, group: Group, precision: str) -> None:
+    """Raise `InputError` for options that several devices do not support."""
+    without = {
+        f'basin = "{setup.basin}"': setup.basin != "box",
+        'kernels = "reference"': setup.kernels == "reference",
+    }
+    unsupported = [name for name, active in without.items() if active]
+    if unsupported:
+        raise InputError(
+            f"{len(group.devices)} devices for one run with {', '.join(unsupported)}",
+            allowed='several devices for a box with kernels = "fast"',
+            fix=f'device = "{group.kind}"',
+        )
+    rows, count = setup.inner[0], len(group.devices)
+    check_thickness(group, rows, MIN_ROWS, "rows between the walls", f"{MIN_ROWS} rows or more each")
+    tallest = max(slab_heights(rows, count))
+    if group.kind == "cuda" and not Box.serves(group.devices[0], setup.grid.nx - 1, tallest + 1, precision):
+        raise InputError(
+            f"{setup.grid.nx} points along x and {tallest} rows on each of {count} GPUs",
+            allowed="rows of up to 3073 points (more for the sizes of sine_plan.py), 4095 of them on a GPU",
+            fix=f'device = "{group.kind}"',
+        )

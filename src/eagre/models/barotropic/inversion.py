@@ -8,6 +8,7 @@ deformation radius.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from eagre.solvers.poisson import PoissonSolver
 from eagre.solvers.poisson.box_cuda import Box
 from eagre.solvers.poisson.columns import CHUNK, column_table, solve_columns_cpu
 from eagre.solvers.poisson.columns_cuda import LayerPair, baroclinic_mode, barotropic_mode
+from eagre.solvers.poisson.devices.interfaces import CpuInterfaces, CudaInterfaces
+from eagre.solvers.poisson.devices.slabs import Slab
 
 Launches = list[Launch | HostCall]
 FEW_POINTS = 40_000  # size up to which multithreading slows down SciPy's transform
@@ -43,6 +46,14 @@ class Inversion:
 
     forms_modes = False
 
+    def interface(self, slab: Slab, screening: float) -> CpuInterfaces:
+        """Return the joints of the columns of a slab with the columns of other slabs; for a box with walls."""
+        raise NotImplementedError
+
+    def spectra_of(self, fields: list[Any]) -> Sequence[Any]:
+        """Return the arrays that `forward` writes for the fields of all layers."""
+        return fields
+
     def work(self, layer: int, field: Any) -> Any:
         """Return the array of a layer or mode between `solve` and `backward`."""
         raise NotImplementedError
@@ -51,8 +62,11 @@ class Inversion:
         """Return the launches of the forward transform of a field."""
         raise NotImplementedError
 
-    def solve(self, layer: int, field: Any, screening: float, factor: float = 1.0) -> Launches:
-        """Return the launches that solve (Lap - screening) psi = factor zeta in place in the array of `work`."""
+    def solve(self, layer: int, field: Any, screening: float, factor: float = 1.0, walls: bool = True) -> Launches:
+        """Return the launches that solve (Lap - screening) psi = factor zeta in place in the array of `work`.
+
+        walls : False to solve a slab without contributions from outside (`interface`)
+        """
         raise NotImplementedError
 
     def backward(self, fields: list[Any]) -> Launches:
@@ -68,6 +82,10 @@ class CpuBox(Inversion):
         self.size = (nx, ny, dx, dy)
         self._scratch = np.zeros((-(-(nx - 1) // CHUNK), 2, CHUNK), real)
         self._carry = np.zeros(CHUNK)
+
+    def interface(self, slab: Slab, screening: float) -> CpuInterfaces:
+        nx, _, dx, dy = self.size
+        return CpuInterfaces(self.device, self.precision, slab.index, list(slab.heights), nx, dx, dy, screening)
 
     def work(self, layer: int, field: Any) -> Any:
         return field
@@ -102,6 +120,14 @@ class CudaBox(Inversion):
             self._fraction = box.real(fraction)
             # The barotropic mode has a separate array, because the baroclinic mode needs both layers.
             self._modes = [box.spectrum(), self.spectra[1]]
+
+    def interface(self, slab: Slab, screening: float) -> CpuInterfaces:
+        box, heights = self.box, list(slab.heights)
+        problem = (slab.index, heights, box.nx, box.dx, box.dy, screening)
+        return CudaInterfaces(box.device, box.precision, *problem, tiles=box.tiles)
+
+    def spectra_of(self, fields: list[Any]) -> Sequence[Any]:
+        return self.spectra
 
     def work(self, layer: int, field: Any) -> Any:
         return self._modes[layer]
@@ -140,7 +166,7 @@ class TransformInversion(Inversion):
     def forward(self, layer: int, field: Any) -> Launches:
         return []
 
-    def solve(self, layer: int, field: Any, screening: float, factor: float = 1.0) -> Launches:
+    def solve(self, layer: int, field: Any, screening: float, factor: float = 1.0, walls: bool = True) -> Launches:
         solver = PoissonSolver(*self.problem, screening=screening, kernels=self.kernels)
         return [HostCall(_solve, (solver, field, factor))]
 

@@ -277,3 +277,34 @@ def drifted(i, psi, position, width, over_area_dt, wrap_x, wrap_y):
         y = min(max(y, 0.0), float(psi.shape[0] - 1))
     position[0, i] = x
     position[1, i] = y
+
+
+ELSEWHERE = -1.0  # position of a particle that another device has; positions are 0 or more
+
+
+class ParticleRows(NamedTuple):
+    """Rows of a device: particles with low <= y - first < high are nearest to them."""
+
+    first: float  # index of the first array row in the whole basin
+    low: float
+    high: float
+
+
+@cell
+def drifted_in_slab(i, psi, slots, position, rows, width, over_area_dt, wrap_x):
+    """Advect particle i if it is nearest to a row of this device; otherwise set its position to `ELSEWHERE`.
+
+    slots : (2 devices, n), positions in the whole basin by the device of the particle, others are `ELSEWHERE`;
+    position : (2, n), the part of `slots` that this device sets; rows : `ParticleRows`.
+    The displacement per step is below half a row, so one halo row is enough.
+    """
+    x, y = slots[0, i], slots[1, i]
+    for n in range(1, slots.shape[0] // 2):
+        if slots[2 * n, i] != ELSEWHERE:
+            x, y = slots[2 * n, i], slots[2 * n + 1, i]
+    position[0, i], position[1, i] = x, y - rows.first
+    if rows.low <= position[1, i] and position[1, i] < rows.high:
+        drifted(i, psi, position, width, over_area_dt, wrap_x, 0.0)
+        position[1, i] += rows.first
+    else:
+        position[0, i], position[1, i] = ELSEWHERE, ELSEWHERE

@@ -15,7 +15,7 @@ from eagre.checks import check_input_memory, check_sample, check_state, checked_
 from eagre.config.options import checked
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.models.barotropic.devices.multi_device import engine_for
+from eagre.models.barotropic.engine import Engine
 from eagre.models.barotropic.forcing.wind import checked_curl, wind_array_count
 from eagre.models.barotropic.inputs import (
     check_memory,
@@ -128,7 +128,7 @@ class BarotropicVorticity(BaseModel):
     (w dt)^4 / 4 per step; the limit 0.18 / w allows a growth of 1 % per period.
     Limitations: psi = 0 on every wall, so a channel has no net transport. The time step is fixed, and output is
     written at the first step at or after the requested time. Implicit viscosity requires one layer, free-slip walls
-    and a rigid lid. Several devices require a box, explicit viscosity, no biharmonic viscosity and no particles.
+    and a rigid lid. Several devices require a box and fast kernels.
 
     References
     ----------
@@ -196,12 +196,12 @@ class BarotropicVorticity(BaseModel):
         start = initial_vorticity(self.setup, relative, (potential_vorticity, potential_vorticity_lower))
         concentration = None if tracer is None else field_at_points("tracer", tracer, grid)
         positions = None if particles is None else grid_positions(particles, grid, self.setup.periodic)
-        self._engine = engine_for(self.setup, self.device, precision)
+        self._engine = Engine(self.setup, self.device, precision)
         self._engine.set_state(start, concentration, positions)
         self._stepper = Stepper(self._engine, float(start_time))
 
     def _begin_anew(self, state: dict[str, np.ndarray]) -> None:
-        self._engine, none = engine_for(self.setup, self.device, self.precision), np.zeros(self.grid.shape)
+        self._engine, none = Engine(self.setup, self.device, self.precision), np.zeros(self.grid.shape)
         positions = np.zeros((2, self.setup.particles)) if self.setup.particles else None
         tracer = None if self.setup.diffusivity is None else none
         self._engine.set_state([none] * self._engine.count, tracer, positions)

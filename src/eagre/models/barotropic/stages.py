@@ -1,51 +1,103 @@
-"""Kernel launches of the stages of a step, from one set of buffers to the other (order: `step`)."""
+"""Stages of a time step of the barotropic model, from one set of buffers to the other (order: `step`)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from eagre.backend.device import Launch
 from eagre.models.barotropic import kernels
 from eagre.models.barotropic.inversion import Launches
-from eagre.models.barotropic.kernels import drifted
+from eagre.models.barotropic.kernels import drifted, drifted_in_slab
+from eagre.models.barotropic.sampling.averaging import StepAverages
 from eagre.models.barotropic.state import State
 from eagre.models.barotropic.update import reference
-from eagre.models.barotropic.update.kernel_sets import KernelSet, Update
+from eagre.models.barotropic.update.kernel_sets import KernelSet, Update, plain_update, updated
+from eagre.runtime.stage import ALL, Stage, arrays_of, near
+from eagre.solvers.poisson.devices.slabs import Slab
 
 JACOBIANS = {"arakawa": kernels.arakawa_jacobian, "advective": kernels.advective_jacobian}
 WALLS = {"free-slip": kernels.FREE_SLIP, "no-slip": kernels.WOODS, "no-slip-thom": kernels.THOM}
+Problems = Sequence[tuple[float, float]]
+"""Helmholtz term and factor of the right-hand side, for each layer or vertical mode."""
 
 
 class Stages:
-    """Builder of launches on the arrays of a `State`; walls_y : whether the south and north boundaries are walls."""
+    """Builder of stages on the arrays of a `State`, which has the rows of `slab`."""
 
-    def __init__(self, state: State, kernel_set: KernelSet, walls_y: tuple[bool, bool] = (True, True)) -> None:
-        self.state, self.setup, self.kernels = state, state.setup, kernel_set
-        self._walls_y = dict(zip(("SOUTH", "NORTH"), walls_y, strict=True))
+    def __init__(self, state: State, kernel_set: KernelSet, averages: StepAverages, slab: Slab) -> None:
+        self.state, self.setup, self.kernels, self._averages = state, state.setup, kernel_set, averages
+        self._walls_y = dict(zip(("SOUTH", "NORTH"), slab.walls, strict=True))
         self._layers = range(state.count)
-        grid = self.setup.grid
-        self._over = (0.25 / (grid.dx * grid.dy), 1.0 / grid.dx**2, 1.0 / grid.dy**2)
+        setup = self.setup
+        self._over = (0.25 / (setup.grid.dx * setup.grid.dy), 1.0 / setup.grid.dx**2, 1.0 / setup.grid.dy**2)
+        screenings = (
+            [setup.screening] if setup.layers is None else map(setup.layers.inverse_radius_squared, self._layers)
+        )
+        self._problems: dict[str, Problems] = {"": [(screening, 1.0) for screening in screenings]}
+        if setup.implicit:
+            a = 0.5 * setup.time_step * setup.viscosity
+            self._problems["viscosity "] = [(1.0 / a, -1.0 / a)]
+        self._interfaces = {
+            name: [kernel_set.inversion.interface(slab, screening) for screening, _ in problems if slab.heights]
+            for name, problems in self._problems.items()
+        }
+
+    @property
+    def arrays(self) -> dict[str, Any]:
+        """Arrays of the stages by name, in the order in which they are exchanged."""
+        interfaces = {
+            f"{name}interface {k}": one for name, some in self._interfaces.items() for k, one in enumerate(some)
+        }
+        solver, state = self.kernels.inversion, self.state
+        return arrays_of(**interfaces, state=state, wind=state.wind, solver=solver, statistics=self._averages)
 
     def _loop(self, cell: Any, *arguments: Any, **switches: Any) -> Launch:
         device = self.state.device
         switches = {"JACOBIAN": JACOBIANS[self.setup.jacobian], **switches}
         return device.over(device.loop(cell, self.state.precision, switches), self.setup.inner, arguments)
 
-    def update(self, old: int) -> Launches:
-        """Return the launches that update tracer and vorticity from buffers `old`."""
-        return [*self.wind(), *self.tracer(old), *self.extra_terms(old), *self.vorticity(old)]
+    def _stage(self, name: str, loop: tuple[Any, ...], reads: Any, writes: Any, **switches: Any) -> Stage:
+        """Return a stage of one loop: a kernel function and its arguments."""
+        return Stage(name, lambda: [self._loop(*loop, **switches)], reads, writes)
 
     # -- tendencies ---------------------------------------------------------------------------------
 
-    def wind(self) -> Launches:
-        """Return the launches that interpolate a time-varying wind forcing to the start of the step."""
-        return self.state.wind.launches()
+    def wind(self) -> list[Stage]:
+        """Interpolation of a time-varying wind forcing to the start of the step."""
+        if self.setup.time_varying_wind is None:
+            return []
+        wind = self.state.wind
+        return [Stage("wind", wind.launches, near(0, wind.clock), (wind.curl, wind.clock), extent=1)]
 
-    def tracer(self, old: int) -> Launches:
-        """Return the launches of tracer advection-diffusion; they use psi at the start of the step."""
-        setup, state = self.setup, self.state
+    def tracer(self, old: int) -> list[Stage]:
+        """Advection-diffusion of the tracer with psi at the start of the step."""
+        state, new = self.state, 1 - old
         if not state.tracer:
             return []
+        reads = [*near(1, state.psi[0][old], state.tracer[old]), *near(0, *state.tracer_history)]
+        launches = partial(updated, "tracer", plain_update, self, old)
+        return [
+            Stage("tracer", launches, reads, (state.tracer[new], *state.tracer_history)),
+            *self.tracer_boundary(new),
+        ]
+
+    def vorticity(self, old: int) -> Stage:
+        """Tendency and Adams-Bashforth of all layers; a copy of the new vorticity for a solver that works in place."""
+        state, new = self.state, 1 - old
+        stored = [*(field for history in state.history for field in history), *state.rounding]
+        forcing = state.total if self.setup.has_extra_terms else [state.wind.curl]
+        reads = [*near(1, *(pair[old] for pair in (*state.psi, *state.q))), *near(0, *forcing, *stored)]
+        writes = (*(q[new] for q in state.q), *self._solved(new), *stored)
+        return Stage("vorticity", partial(updated, "vorticity", plain_update, self, old), reads, writes)
+
+    def updates(self, name: str, old: int) -> list[tuple[int | None, Update, dict[str, Any]]]:
+        """Return layer, arguments and switches of the updates of the stage "tracer" or "vorticity"."""
+        return [self._tracer_update(old)] if name == "tracer" else [self._layer_update(k, old) for k in self._layers]
+
+    def _tracer_update(self, old: int) -> tuple[None, Update, dict[str, Any]]:
+        setup, state = self.setup, self.state
         c, new = state.tracer[old], state.tracer[1 - old]
         _, over_dx2, over_dy2 = self._over
         numbers = (self._over[0], 0.0, setup.diffusivity * over_dx2, setup.diffusivity * over_dy2, 0.0, 0.0)  # type: ignore[operator]
@@ -53,15 +105,20 @@ class Stages:
         ages = state.ages(state.tracer_history, old)
         fields = kernels.LayerFields(state.psi[0][old], c, new, new, *ages)
         update = Update(fields, state.wind.curl, state.tracer_weights, coefficients)
-        return [*self.kernels.update(state, None, update, self._switches(wind=0)), *self.tracer_boundary(1 - old)]
+        return None, update, self._switches(wind=0)
 
-    def extra_terms(self, old: int) -> Launches:
-        """Return the launches that sum topography and biharmonic terms before the update."""
-        return [launch for layer in self._layers for launch in self._terms(layer, old)]
-
-    def vorticity(self, old: int) -> Launches:
-        """Return the launches of tendency and Adams-Bashforth of all layers."""
-        return [launch for layer in self._layers for launch in self._update(layer, old)]
+    def _layer_update(self, layer: int, old: int) -> tuple[int, Update, dict[str, Any]]:
+        setup, state, new = self.setup, self.state, 1 - old
+        switches = self._switches(2 if setup.has_extra_terms else state.wind.kind if layer == 0 else 0)
+        curl = state.total[layer] if setup.has_extra_terms else state.wind.curl
+        if setup.layers is not None:
+            factors = map(state.real, setup.layers.coupling(layer, setup.viscosity, setup.friction))
+            curl = kernels.Coupling._make((curl, state.psi[1 - layer][old], state.q[1 - layer][old], *factors))
+            switches["FORCING"] = kernels.coupled_forcing
+        ages = state.ages(state.history[layer], old)
+        target = self._solved(new)[layer]
+        fields = kernels.LayerFields(state.psi[layer][old], state.q[layer][old], state.q[layer][new], target, *ages)
+        return layer, Update(fields, curl, state.weights, self._coefficients(layer)), switches
 
     def _switches(self, wind: int) -> dict[str, Any]:
         """Return the switches of the update."""
@@ -80,105 +137,123 @@ class Stages:
         numbers = (jacobian, beta, viscosity * over_dx2, viscosity * over_dy2, friction, stretching)
         return kernels.Coefficients._make(map(self.state.real, numbers))
 
-    def _terms(self, layer: int, old: int) -> Launches:
-        """Return the launches of the further terms of one layer."""
+    def extra_terms(self, old: int) -> list[Stage]:
+        """Forcing of each layer with topography and biharmonic terms, summed before the update."""
         if not self.setup.has_extra_terms:
             return []
-        setup, state, real = self.setup, self.state, self.state.real
-        total, psi = state.total[layer], state.psi[layer][old]
-        launches: Launches = [
-            self._loop(reference.set_forcing, state.wind.curl, total, WIND=state.wind.kind if layer == 0 else 0)
-        ]
-        if setup.topography is not None and layer == self.state.count - 1:
-            launches.append(self._loop(reference.subtract_topography, psi, self.state.bed, total, real(self._over[0])))
-        if setup.biharmonic > 0.0:
-            launches += self._biharmonic(layer, old)
-        return launches
+        return [stage for layer in self._layers for stage in self._terms(layer, old)]
 
-    def _biharmonic(self, layer: int, old: int) -> Launches:
-        """Return the launches of total -= B Lap Lap zeta; zeta = q + F (psi - other psi), or q + lambda psi."""
-        setup, state, b = self.setup, self.state, self.setup.biharmonic
+    def _terms(self, layer: int, old: int) -> list[Stage]:
+        setup, state = self.setup, self.state
+        total, psi, curl, kind = state.total[layer], state.psi[layer][old], state.wind.curl, state.wind.kind
+        forcing = (reference.set_forcing, curl, total)
+        stages = [self._stage("forcing", forcing, near(0, curl), (total,), WIND=kind if layer == 0 else 0)]
+        if setup.topography is not None and layer == state.count - 1:
+            loop = (reference.subtract_topography, psi, state.bed, total, state.real(self._over[0]))
+            stages.append(self._stage("topography", loop, [*near(1, psi, state.bed), *near(0, total)], (total,)))
+        return [*stages, *self._biharmonic(layer, old)] if setup.biharmonic > 0.0 else stages
+
+    def _biharmonic(self, layer: int, old: int) -> list[Stage]:
+        """total -= B Lap Lap zeta; zeta = q + F (psi - other psi), or q + lambda psi."""
+        setup, state = self.setup, self.state
+        q, total = state.q[layer][old], state.total[layer]
         _, over_dx2, over_dy2 = self._over
 
-        def lap(cell: Any, source: Any, into: Any, factor: float) -> Launch:
-            return self._loop(cell, source, into, state.real(factor * over_dx2), state.real(factor * over_dy2))
+        def lap(cell: Any, source: Any, into: Any, factor: float) -> tuple[Any, ...]:
+            return cell, source, into, state.real(factor * over_dx2), state.real(factor * over_dy2)
 
-        launches: Launches = [lap(reference.laplacian, state.q[layer][old], state.lap, 1.0)]
-        parameter = setup.screening if setup.layers is None else setup.layers.coupling_parameter(layer)
-        if parameter > 0.0:
-            launches.append(lap(reference.subtract_laplacian, state.psi[layer][old], state.lap, -parameter))
-        if setup.layers is not None:
-            launches.append(lap(reference.subtract_laplacian, state.psi[1 - layer][old], state.lap, parameter))
-        launches += self.fill_boundary(state.lap, state.lap, vanishing=True)
-        return [*launches, lap(reference.subtract_laplacian, state.lap, state.total[layer], b)]
+        def laplacian() -> Launches:
+            launches = [self._loop(*lap(reference.laplacian, q, state.lap, 1.0))]
+            parameter = setup.screening if setup.layers is None else setup.layers.coupling_parameter(layer)
+            if parameter > 0.0:
+                loop = lap(reference.subtract_laplacian, state.psi[layer][old], state.lap, -parameter)
+                launches.append(self._loop(*loop))
+            if setup.layers is not None:
+                loop = lap(reference.subtract_laplacian, state.psi[1 - layer][old], state.lap, parameter)
+                launches.append(self._loop(*loop))
+            return launches + self.fill_boundary(state.lap, state.lap, vanishing=True)
 
-    def _update(self, layer: int, old: int) -> Launches:
-        """Return the launches of tendency and Adams-Bashforth of one layer."""
-        setup, state, new_buffer = self.setup, self.state, 1 - old
-        c = self._coefficients(layer)
-        switches = self._switches(2 if setup.has_extra_terms else state.wind.kind if layer == 0 else 0)
-        curl = state.total[layer] if setup.has_extra_terms else state.wind.curl
-        if setup.layers is not None:
-            factors = map(state.real, setup.layers.coupling(layer, setup.viscosity, setup.friction))
-            curl = kernels.Coupling._make((curl, state.psi[1 - layer][old], state.q[1 - layer][old], *factors))
-            switches["FORCING"] = kernels.coupled_forcing
-        new = state.q[layer][new_buffer]
-        target = new if self.kernels.separate_psi else state.psi[layer][new_buffer]
-        ages = state.ages(state.history[layer], old)
-        fields = kernels.LayerFields(state.psi[layer][old], state.q[layer][old], new, target, *ages)
-        update = Update(fields, curl, state.weights, c)
-        return self.kernels.update(state, layer, update, switches)
+        last = lap(reference.subtract_laplacian, state.lap, total, setup.biharmonic)
+        return [
+            Stage("laplacian", laplacian, near(1, q, *(psi[old] for psi in state.psi)), (state.lap,)),
+            self._stage("biharmonic", last, [*near(1, state.lap), *near(0, total)], (total,)),
+        ]
 
     # -- solutions ----------------------------------------------------------------------------------
 
-    def implicit_viscosity(self, old: int) -> Launches:
-        """Return the launches of Crank-Nicolson viscosity: (1 - a Lap)(new + old) = 2 old + dt F, a = dt A / 2."""
-        setup, state, new, solver = self.setup, self.state, 1 - old, self.kernels.inversion
-        if not setup.implicit:
+    def implicit_viscosity(self, old: int) -> list[Stage]:
+        """Crank-Nicolson viscosity: (1 - a Lap)(new + old) = 2 old + dt F, a = dt A / 2."""
+        state, new = self.state, 1 - old
+        if not self.setup.implicit:
             return []
-        a = 0.5 * setup.time_step * setup.viscosity
-        field = self.solved(new)[0]
-        launches = [] if self.kernels.transforms else solver.forward(0, field)
-        launches += solver.solve(0, solver.work(0, field), 1.0 / a, -1.0 / a)
-        launches += solver.backward([field])
-        return [*launches, self._loop(reference.complete_implicit, field, state.q[0][old], state.q[0][new], field)]
+        field, (q, q_new) = self._solved(new)[0], (state.q[0][old], state.q[0][new])
+        loop = (reference.complete_implicit, field, q, q_new, field)
+        last = self._stage("viscosity complete", loop, near(0, field, q), (q_new, field))
+        return [*self._solution("viscosity ", [field], [field]), last]
 
-    def solved(self, buffer: int) -> list[Any]:
+    def streamfunction(self, new: int) -> list[Stage]:
+        """Solution for psi in buffers `new`."""
+        return self._solution("", self._solved(new), [psi[new] for psi in self.state.psi])
+
+    def _solved(self, buffer: int) -> list[Any]:
         """Return the arrays passed to the solver, one per layer: q, or psi if the solver works in place."""
         fields = self.state.q if self.kernels.separate_psi else self.state.psi
         return [fields[layer][buffer] for layer in self._layers]
 
-    def streamfunction(self, new: int, transformed: bool | None = None) -> Launches:
-        """Return the launches that solve for psi in buffers `new`; transformed : whether rows are transformed."""
-        if transformed is None:
-            transformed = self.kernels.transforms and not self.setup.implicit
-        fields, solver, stacked = self.solved(new), self.kernels.inversion, self.setup.layers
-        launches: Launches = []
-        for k in self._layers:
-            launches += [] if transformed else solver.forward(k, fields[k])
-        work = [solver.work(k, fields[k]) for k in self._layers]
-        launches += self.modes(work, reference.to_modes)
-        for k in self._layers:
-            screening = self.setup.screening if stacked is None else stacked.inverse_radius_squared(k)
-            launches += solver.solve(k, work[k], screening)
-        launches += self.modes(work, reference.from_modes)
-        return launches + solver.backward([self.state.psi[k][new] for k in self._layers])
+    def _solution(self, name: str, fields: list[Any], solutions: list[Any]) -> list[Stage]:
+        """Return the stages that solve `_problems[name]`; several ranks share the columns and join their ends."""
+        solver, interfaces = self.kernels.inversion, self._interfaces[name]
+        work, ends = [solver.work(k, field) for k, field in enumerate(fields)], [one.ends for one in interfaces]
+        spectra = solver.spectra_of(fields)
 
-    def modes(self, work: list[Any], cell: Any) -> Launches:
-        """Return the launches that convert two layers to vertical modes or back, unless the solver does."""
-        if self.setup.layers is None or self.kernels.inversion.forms_modes:
+        def forward() -> Launches:
+            return [launch for k, field in enumerate(fields) for launch in solver.forward(k, field)]
+
+        def columns() -> Launches:
+            launches: Launches = []
+            for k, problem in enumerate(self._problems[name]):
+                launches += solver.solve(k, work[k], *problem, walls=not interfaces)
+                launches += interfaces[k].leave(work[k]) if interfaces else []
+            return launches
+
+        def join() -> Launches:
+            return [launch for one, field in zip(interfaces, work, strict=True) for launch in one.join(field)]
+
+        joined = [Stage(f"{name}join", join, [*near(0, *work), *near(ALL, *ends)], work)] if ends else []
+        return [
+            Stage(f"{name}forward", forward, near(0, *fields), spectra),
+            *self._modes("to modes", work, reference.to_modes),
+            Stage(f"{name}columns", columns, near(0, *spectra), (*work, *ends)),
+            *joined,
+            *self._modes("from modes", work, reference.from_modes),
+            Stage(f"{name}backward", lambda: solver.backward(solutions), near(0, *work), solutions),
+        ]
+
+    def _modes(self, name: str, work: list[Any], cell: Any) -> list[Stage]:
+        """Conversion of two layers to vertical modes or back, unless the solver does it."""
+        layers, state = self.setup.layers, self.state
+        if layers is None or self.kernels.inversion.forms_modes:
             return []
-        first, second = (array.reshape(array.shape[0], -1) for array in work)
-        program = self.state.device.loop(cell, self.state.precision)
-        fraction = self.state.real(self.setup.layers.upper_thickness_fraction)
-        return [self.state.device.over(program, first.shape, (first, second, fraction))]
 
-    # -- boundary and particles ---------------------------------------------------------------------
+        def launches() -> Launches:
+            first, second = (array.reshape(array.shape[0], -1) for array in work)
+            arguments = (first, second, state.real(layers.upper_thickness_fraction))
+            return [state.device.over(state.device.loop(cell, state.precision), first.shape, arguments)]
 
-    def boundary(self, new: int) -> Launches:
-        """Return the launches that set wall vorticity and periodic boundary points of psi and q."""
-        psi, q = self.state.psi, self.state.q
-        return [launch for k in self._layers for launch in self.fill_boundary(psi[k][new], q[k][new])]
+        return [Stage(name, launches, near(0, *work), work)]
+
+    # -- boundary, particles and output --------------------------------------------------------------
+
+    def boundary(self, new: int) -> Stage:
+        """Wall vorticity, and periodic boundary points of psi and q, also in halo rows."""
+        pairs = [(psi[new], q[new]) for psi, q in zip(self.state.psi, self.state.q, strict=True)]
+        psi, q = zip(*pairs, strict=True)
+        writes = (*psi, *q) if any(self.setup.periodic) else q
+
+        def launches() -> Launches:
+            return [launch for pair in pairs for launch in self.fill_boundary(*pair)]
+
+        return Stage("boundary", launches, near(0, *psi, *q), writes, extent=1)
 
     def fill_boundary(self, psi: Any, q: Any, vanishing: bool = False, no_flux: bool = False) -> Launches:
         """Return the launches that set boundary points.
@@ -200,21 +275,44 @@ class Stages:
             launches.append(self.state.device.over(program, (ny, 1), (psi, q, nx - 1, real(over_dx2))))
         return launches
 
-    def tracer_boundary(self, buffer: int) -> Launches:
-        """Return the launches of the no-flux boundary condition of the tracer."""
-        return (
-            self.fill_boundary(self.state.tracer[buffer], self.state.tracer[buffer], no_flux=True)
-            if self.state.tracer
-            else []
-        )
+    def tracer_boundary(self, buffer: int) -> list[Stage]:
+        """No-flux boundary condition of the tracer."""
+        if not self.state.tracer:
+            return []
+        field = self.state.tracer[buffer]
+        launches = partial(self.fill_boundary, field, field, no_flux=True)
+        return [Stage("tracer boundary", launches, near(0, field), (field,))]
 
-    def particles(self, new: int) -> Launches:
-        """Return the launches of particle advection with the new flow."""
-        grid, setup, state = self.setup.grid, self.setup, self.state
+    def particles(self, new: int) -> list[Stage]:
+        """Particle advection with the new flow."""
+        grid, setup, state, slab = self.setup.grid, self.setup, self.state, self.state.slab
         if not setup.particles:
             return []
         periods = [float(n) if wrap else 0.0 for n, wrap in zip((grid.nx, grid.ny), setup.periodic, strict=True)]
-        rate = setup.time_step / (grid.dx * grid.dy)
-        program = state.device.loop(drifted, state.precision)
-        arguments = (state.psi[0][new], state.particles, state.width, rate, *periods)
-        return [state.device.over(program, (setup.particles,), arguments)]
+        numbers = (state.width, setup.time_step / (grid.dx * grid.dy))
+
+        def launches() -> Launches:
+            cell, arguments = drifted, (state.psi[0][new], state.particles, *numbers, *periods)
+            if slab.heights:
+                low, high = 0.5, slab.heights[slab.index] + 0.5  # the first and the last device have the walls too
+                rows = kernels.ParticleRows(slab.first - 1.0, low - slab.walls[0], high + slab.walls[1])
+                cell = drifted_in_slab
+                arguments = (state.psi[0][new], state.particles, state.local_particles, rows, *numbers, periods[0])
+            return [state.device.over(state.device.loop(cell, state.precision), (setup.particles,), arguments)]
+
+        reads = [*near(1, state.psi[0][new]), *near(ALL if slab.heights else 0, state.particles)]
+        return [Stage("particles", launches, reads, (state.particles,))]
+
+    def time_statistics(self, new: int) -> list[Stage]:
+        """Accumulation of the new state."""
+        if self.setup.time_statistics is None:
+            return []
+        sums = (self._averages.sums, self._averages.numbers)
+        reads = [*self.outputs(new).reads, *near(0, *sums)]
+        return [Stage("time statistics", partial(self._averages.after_step, new), reads, sums)]
+
+    def outputs(self, new: int) -> Stage:
+        """Fields that the host may read after a step."""
+        state = self.state
+        fields = [pair[new] for pair in (*state.psi, *state.q, *([state.tracer] if state.tracer else []))]
+        return Stage("outputs", list, near(1, *fields))

@@ -16,6 +16,7 @@ from eagre.models.barotropic.adams_bashforth import convert_state, weights
 from eagre.models.barotropic.forcing.wind import Wind
 from eagre.models.barotropic.sampling.diagnostics import integrals, relative_vorticity, speeds
 from eagre.models.barotropic.setup import Setup
+from eagre.solvers.poisson.devices.slabs import Slab
 
 LINE = 128  # alignment of rows, bytes
 MAX_HOST_SIZE = 1 << 20  # maximum size of a field that NumPy sums within milliseconds
@@ -26,15 +27,19 @@ class State:
 
     With `separate_psi` (a box on a GPU) rows are aligned to LINE bytes and both sets share one streamfunction array.
     Otherwise the solver overwrites a copy of the new vorticity with psi, and each set has its own array.
+
+    particles : positions by the device that has the particle, otherwise `kernels.ELSEWHERE`, (2 devices, particles);
+    a device sets `local_particles`.
     """
 
-    def __init__(self, setup: Setup, device: Device, precision: str, separate_psi: bool) -> None:
+    def __init__(self, setup: Setup, device: Device, precision: str, separate_psi: bool, slab: Slab) -> None:
         self.setup, self.device, self.precision, self.separate_psi = setup, device, precision, separate_psi
         self.real = check_precision(precision)
         self.itemsize = np.dtype(self.real).itemsize
         self.count = 1 if setup.layers is None else 2
         self.steps = 0
         self.width = setup.shape[1]
+        self.slab = slab
         self.layout = Layout(setup.shape, pitch=LINE // self.itemsize if separate_psi else 1)
         self._allocate()
 
@@ -47,10 +52,13 @@ class State:
         self.rounding = [field() if setup.compensated_summation else self.none for _ in layers]
         self.tracer = [field(), field()] if setup.diffusivity is not None else []
         self.tracer_history = [field() for _ in older] if self.tracer else []
-        self.particles = device.zeros((2, max(1, setup.particles)), np.float64)
+        rank, ranks = self.slab.index, max(1, len(self.slab.heights))
+        self.particles = device.zeros((2 * ranks, max(1, setup.particles)), np.float64)
+        self.local_particles = self.particles[2 * rank : 2 * rank + 2]
         self.wind = Wind(setup, device, self.precision, self.real, self.pad)
         self.total = [field() for _ in layers] if setup.has_extra_terms else []
-        self.lap = field() if setup.biharmonic > 0.0 else None
+        self.lap = field() if setup.biharmonic > 0.0 else self.none
+        self.bed = self.none
         if setup.topography is not None:
             self.bed = device.array(self.pad(setup.topography).astype(self.real))
         self.weights, self.tracer_weights = (device.zeros((4,), self.real) for _ in range(2))
@@ -165,7 +173,7 @@ class State:
         self.device.synchronize()
         arrays = {name: self.device.host(self.view(field)) for name, field in self._contents().items()}
         if self.setup.particles:
-            arrays["particles"] = self.device.host(self.particles)
+            arrays["particles"] = self.device.host(self.local_particles)
         return {"steps": np.array(self.steps), **arrays}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
@@ -175,4 +183,8 @@ class State:
         for name, field in self._contents().items():
             self.fill(field, state[name])
         if self.setup.particles:
-            self.device.fill(self.particles, state["particles"])
+            self.set_particles(state["particles"])
+
+    def set_particles(self, positions: np.ndarray) -> None:
+        """Load positions, (2, particles), in grid units of the padded arrays of the whole basin."""
+        self.device.fill(self.particles, np.tile(positions, (len(self.particles) // 2, 1)))

@@ -8,26 +8,36 @@
     Lap psi' - psi' / R^2 = q'                                          (2.22)-(2.27)
     q' on walls, psi' and q' at periodic boundary points                3.3
     x' = x + dt (u', v')                                                particles
+    time statistics of the new state
 
-AB(F) is the Adams-Bashforth combination of F and the stored tendencies. `kernel_sets` selects the kernels of a stage.
+AB(F) is the Adams-Bashforth combination of F and the stored tendencies. One device, several devices and several
+processes run these stages. `eagre.runtime` derives halo exchanges from them, and `kernel_sets.FUSIONS` lists kernels
+that replace stages.
 """
 
 from __future__ import annotations
 
-from eagre.models.barotropic.inversion import Launches
 from eagre.models.barotropic.stages import Stages
+from eagre.runtime.stage import Stage
 
 
-def step(stages: Stages, old: int) -> Launches:
-    """Return the launches of a step from buffers `old`, 0 or 1, to the others."""
+def step(stages: Stages, old: int) -> list[Stage]:
+    """Return the stages of a step from buffers `old`, 0 or 1, to the others."""
     new = 1 - old
     return [
         *stages.wind(),
         *stages.tracer(old),
         *stages.extra_terms(old),
-        *stages.vorticity(old),
+        stages.vorticity(old),
         *stages.implicit_viscosity(old),
         *stages.streamfunction(new),
-        *stages.boundary(new),
+        stages.boundary(new),
         *stages.particles(new),
+        *stages.time_statistics(new),
+        stages.outputs(new),
     ]
+
+
+def start(stages: Stages) -> list[Stage]:
+    """Return the stages that compute the initial state from the vorticity and the tracer in buffers 0."""
+    return [*stages.tracer_boundary(0), *stages.streamfunction(0), stages.boundary(0), stages.outputs(0)]

@@ -46,6 +46,8 @@ class Wind:
         0 none, 1 a function of y, 2 a field of x and y: the switch WIND of kernels.
     curl : device array, (my + 2, 1) or (my + 2, mx + 2)
         Wind forcing curl(tau) / (rho D), 1 / s2; a time-varying forcing is updated before each step.
+    clock : device array, (5,)
+        Step counter and times of the records of a time-varying forcing; see `count_step`.
 
     Parameters
     ----------
@@ -63,7 +65,7 @@ class Wind:
             return
         self.kind = 2
         self.curl, *self._records = (device.zeros(setup.shape, kind) for _ in range(3))
-        self._clock, self._weight = device.zeros((5,), np.float64), device.zeros((1,), kind)
+        self.clock, self._weight = device.zeros((5,), np.float64), device.zeros((1,), kind)
 
     def launches(self) -> Launches:
         """Return the launches that update the curl for the next step."""
@@ -73,7 +75,7 @@ class Wind:
         count, blend = (device.loop(one, self._precision) for one in (count_step, blend_records))
         fields = (*self._records, self._weight, self.curl)
         return [
-            device.over(count, (1,), (self._clock, self._weight)),
+            device.over(count, (1,), (self.clock, self._weight)),
             device.over(blend, self._setup.shape, fields),
         ]
 
@@ -91,7 +93,7 @@ class Wind:
                 self._device.fill(record, self._pad(values).astype(self._real))
                 self._held[slot] = field.used[slot]
         times = (field.instants.times[k] for k in field.used)
-        self._device.fill(self._clock, np.array([float(steps), start, self._setup.time_step, *times]))
+        self._device.fill(self.clock, np.array([float(steps), start, self._setup.time_step, *times]))
 
 
 def between_points(grid: Grid) -> Grid:

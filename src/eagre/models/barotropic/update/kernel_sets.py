@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +13,8 @@ from eagre.backend.device import Device, Launch, check_precision
 from eagre.models.barotropic.inversion import CpuBox, CudaBox, Inversion, Launches, TransformInversion
 from eagre.models.barotropic.kernels import Coefficients, Coupling, LayerFields
 from eagre.models.barotropic.setup import Setup
-from eagre.models.barotropic.state import State
 from eagre.models.barotropic.update import reference, update_cpu, update_cuda
+from eagre.runtime.stage import Fusion
 from eagre.solvers.poisson.box_cuda import Box
 
 KERNELS = ("fast", "reference")
@@ -30,7 +31,6 @@ class Update(NamedTuple):
 
 
 Switches = Mapping[str, Any]
-Updater = Callable[[State, int | None, Update, Switches], Launches]
 
 
 @dataclass(frozen=True)
@@ -41,18 +41,11 @@ class KernelSet:
     ----------
     inversion : Inversion
         Solver for the streamfunction.
-    update : callable
-        Returns the launches of tendency and Adams-Bashforth for a state, layer index (None: the tracer), `Update` and
-        switches.
-    transforms : bool
-        Whether the update of a layer also writes the sine transform of its rows, as `inversion.solve` expects.
     plain : str
         Reason for the use of reference kernels in the update, or "".
     """
 
     inversion: Inversion
-    update: Updater
-    transforms: bool = False
     plain: str = ""
 
     @property
@@ -76,15 +69,12 @@ class KernelSet:
 def kernel_set(setup: Setup, device: Device, precision: str) -> KernelSet:
     """Return the kernels of a run on a device."""
     if setup.kernels == "reference":
-        return KernelSet(library_inversion(setup, kernels="reference"), plain_update, plain='kernels = "reference"')
+        return KernelSet(library_inversion(setup, kernels="reference"), 'kernels = "reference"')
     inversion = inversion_for(setup, device, precision)
     if setup.compensated_summation:
-        return KernelSet(inversion, plain_update, plain="compensated_summation = true")
-    if isinstance(inversion, CudaBox):
-        return KernelSet(inversion, rows_update_cuda(inversion), transforms=True)
-    if device.kind == "cpu":
-        return KernelSet(inversion, rows_update_cpu)
-    return KernelSet(inversion, plain_update, plain=f'basin = "{setup.basin}" of this size on a GPU')
+        return KernelSet(inversion, "compensated_summation = true")
+    fast = isinstance(inversion, CudaBox) or device.kind == "cpu"
+    return KernelSet(inversion, "" if fast else f'basin = "{setup.basin}" of this size on a GPU')
 
 
 def inversion_for(setup: Setup, device: Device, precision: str) -> Inversion:
@@ -106,8 +96,9 @@ def library_inversion(setup: Setup, kernels: str = "fast") -> TransformInversion
     return TransformInversion(setup.inner, (grid.dy, grid.dx), (kinds[1], kinds[0]), kernels)
 
 
-def plain_update(state: State, layer: int | None, numbers: Update, switches: Switches) -> Launches:
+def plain_update(stages: Any, layer: int | None, numbers: Update, switches: Switches) -> Launches:
     """Return the launches of the update by reference kernels."""
+    state = stages.state
     cell, more = reference.updated, ()
     if state.setup.compensated_summation and layer is not None:
         cell, more = reference.updated_compensated, (state.rounding[layer],)
@@ -115,8 +106,9 @@ def plain_update(state: State, layer: int | None, numbers: Update, switches: Swi
     return [state.device.over(program, state.setup.inner, (*numbers, *more))]
 
 
-def rows_update_cpu(state: State, layer: int | None, numbers: Update, switches: Switches) -> Launches:
+def rows_update_cpu(stages: Any, layer: int | None, numbers: Update, switches: Switches) -> Launches:
     """Return the launches of the update in row chunks, one per thread."""
+    state = stages.state
     rows, columns = state.setup.inner
     coupled = isinstance(numbers.curl, Coupling)
     switches = {**switches, "COPY": numbers.fields.target is not numbers.fields.new, "COUPLED": coupled}
@@ -125,16 +117,38 @@ def rows_update_cpu(state: State, layer: int | None, numbers: Update, switches: 
     return [Launch(program, (*numbers, np.zeros((chunks, columns), state.real)))]
 
 
-def rows_update_cuda(inversion: CudaBox) -> Updater:
-    """Return an updater that computes the update and, for a layer, the transform of its rows in one kernel."""
+def rows_update_cuda(stages: Any, layer: int | None, numbers: Update, switches: Switches) -> Launches:
+    """Return the launch of the update and, for a layer, of the transform of its rows."""
+    inversion, state = stages.kernels.inversion, stages.state
     box = inversion.box
+    switches = {**switches, **box.switches(update=True), "TRANSFORM": layer is not None}
+    if isinstance(numbers.curl, Coupling):
+        switches["LOAD_FORCING"] = update_cuda.load_coupling
+    program = state.device.program(update_cuda.update_cuda, state.precision, switches)
+    arguments = (*numbers, inversion.spectra[layer or 0], box.table)
+    return [Launch(program, arguments, *box.geometry(update=True), early=box.early > 0)]
 
-    def update(state: State, layer: int | None, numbers: Update, switches: Switches) -> Launches:
-        switches = {**switches, **box.switches(update=True), "TRANSFORM": layer is not None}
-        if isinstance(numbers.curl, Coupling):
-            switches["LOAD_FORCING"] = update_cuda.load_coupling
-        program = state.device.program(update_cuda.update_cuda, state.precision, switches)
-        arguments = (*numbers, inversion.spectra[layer or 0], box.table)
-        return [Launch(program, arguments, *box.geometry(update=True), early=box.early > 0)]
 
-    return update
+def updated(name: str, kernel: Callable[..., Launches], stages: Any, old: int) -> Launches:
+    """Return the launches of a kernel for the stage "tracer" or "vorticity", and for the stages that it includes."""
+    return [launch for update in stages.updates(name, old) for launch in kernel(stages, *update)]
+
+
+def on_cpu(stages: Any) -> bool:
+    """Return whether updates run in row chunks."""
+    return not stages.kernels.plain and stages.state.device.kind == "cpu"
+
+
+def on_gpu(stages: Any) -> bool:
+    """Return whether updates run in blocks of rows, with their transforms."""
+    return not stages.kernels.plain and stages.kernels.separate_psi
+
+
+FUSIONS = (
+    Fusion(("tracer",), on_cpu, partial(updated, "tracer", rows_update_cpu)),
+    Fusion(("vorticity",), on_cpu, partial(updated, "vorticity", rows_update_cpu)),
+    Fusion(("tracer",), on_gpu, partial(updated, "tracer", rows_update_cuda)),
+    Fusion(("vorticity", "forward"), on_gpu, partial(updated, "vorticity", rows_update_cuda)),
+    Fusion(("vorticity", "viscosity forward"), on_gpu, partial(updated, "vorticity", rows_update_cuda)),
+)
+"""Fast kernels, and the stages that they replace."""

@@ -15,12 +15,35 @@ Devices exchange two values per column and slab instead of a transposed field.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from eagre.solvers.poisson.columns import DECAY, column_table
 
 FIRST, LAST = range(2)  # rows of a slab whose values are stored
+
+
+class Slab(NamedTuple):
+    """Rows of one device: its index from south to north, and the numbers of unknown rows of all devices."""
+
+    index: int = 0
+    heights: tuple[int, ...] = ()  # empty: one device has all rows
+
+    @property
+    def first(self) -> int:
+        """Index of the first unknown row; row 0 is the southern wall."""
+        return 1 + sum(self.heights[: self.index])
+
+    @property
+    def rows(self) -> slice:
+        """Rows of a global field on this device, including walls or halo rows."""
+        return slice(self.first - 1, self.first + self.heights[self.index] + 1) if self.heights else slice(None)
+
+    @property
+    def walls(self) -> tuple[bool, bool]:
+        """South and north: True if the boundary points are walls (or periodic), False if they are halo rows."""
+        return self.index == 0, self.index + 1 >= len(self.heights)
 
 
 def slab_heights(rows: int, slabs: int) -> list[int]:

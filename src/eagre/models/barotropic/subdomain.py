@@ -1,0 +1,56 @@
+"""Rows of the basin on one device: arrays, kernels and stages.
+
+With several devices each has a row slab: a box whose south and north boundary points are halo rows or walls (decision
+0023).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from eagre.backend.device import Device
+from eagre.models.barotropic.sampling.averaging import StepAverages
+from eagre.models.barotropic.setup import Setup
+from eagre.models.barotropic.stages import Stages
+from eagre.models.barotropic.state import State
+from eagre.models.barotropic.step import step
+from eagre.models.barotropic.update.kernel_sets import FUSIONS, kernel_set
+from eagre.runtime.stage import Stage, fused
+from eagre.solvers.poisson.devices.slabs import Slab
+
+
+class Subdomain:
+    """Part of a run on one device.
+
+    Attributes
+    ----------
+    rows : slice
+        Rows of a global field on the device, including walls or halo rows.
+    """
+
+    def __init__(self, setup: Setup, device: Device, precision: str, slab: Slab) -> None:
+        self.rows = rows = slab.rows
+        if slab.heights:
+            grid = setup.grid
+            grid = replace(grid, ny=rows.stop - rows.start, y0=grid.y0 + rows.start * grid.dy)
+            bed = None if setup.topography is None else setup.topography[rows]
+            setup = replace(setup, grid=grid, curl=setup.curl[rows], topography=bed, rows=(rows.start, rows.stop))
+        self.setup, self.kernels = setup, kernel_set(setup, device, precision)
+        self.fields = State(setup, device, precision, self.kernels.separate_psi, slab)
+        self.averages = StepAverages(self.fields)
+        self.stages = Stages(self.fields, self.kernels, self.averages, slab)
+        self.fields.set_weights()
+
+    def steps(self) -> list[list[Stage]]:
+        """Return the stages of a step from buffers 0 to 1 and of a step from 1 to 0, with fast kernels."""
+        return [fused(step(self.stages, old), FUSIONS, self.stages, old) for old in (0, 1)]
+
+    def start_from(self, q: list[np.ndarray], tracer: np.ndarray | None, particles: np.ndarray | None) -> None:
+        """Load global fields with boundary points and clear the stored tendencies."""
+        self.fields.begin([values[self.rows] for values in q])
+        if tracer is not None:
+            self.fields.fill(self.fields.tracer[0], tracer[self.rows])
+        if particles is not None:
+            self.fields.set_particles(particles)
