@@ -231,8 +231,16 @@ def _pinned(make: Make) -> dict[str, Any]:
 
 
 def pin(which: str) -> None:
-    """Rewrite the pinned file and print the set-ups that changed."""
+    """Rewrite the pinned file and print the set-ups that changed.
+
+    Raises
+    ------
+    SystemExit
+        If only some set-ups are pinned on another machine than that of the file, to which the other hashes belong.
+    """
     old = json.loads(PINNED.read_text()) if PINNED.exists() else {"setups": {}}
+    if which and old.get("machine", machine()) != machine():
+        raise SystemExit(f"The hashes of {PINNED.name} belong to another machine. Pin all set-ups, without --only.")
     new: dict[str, Any] = {"machine": machine(), "setups": {}}
     for name, make in small_setups().items():
         if which in name:
