@@ -236,7 +236,7 @@ def pin(which: str) -> None:
     Raises
     ------
     SystemExit
-        If only some set-ups are pinned on another machine than that of the file, to which the other hashes belong.
+        If only some set-ups are pinned and the other hashes in the file were made on another machine.
     """
     old = json.loads(PINNED.read_text()) if PINNED.exists() else {"setups": {}}
     if which and old.get("machine", machine()) != machine():
