@@ -308,8 +308,6 @@ def test_a_wall_inside_makes_two_basins():
         ({"time_step_control": "exact"}, 'time_step_control = "predicted"'),
         ({"active_tiles": "on"}, 'active_tiles = "auto"'),
         ({"predicted_fraction": 1.01}, "predicted_fraction"),
-        ({"device": ["cpu", "cpu"]}, "one device"),
-        ({"scheme": "srk2", "device": ["cpu", "cpu"]}, "one device"),
         ({"scheme": "srk2", "active_tiles": "on"}, 'active_tiles = "auto"'),
     ],
 )
