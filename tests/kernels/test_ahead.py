@@ -30,13 +30,15 @@ if what == "ends":
     parallel_compilation.WORKER_MODULE = "eagre.nothing"
 if what == "fails":
     sys.executable = "/nowhere/python"
-with nullcontext() if what == "library" else parallel_compilation.compile_workers():
+cores = 3 if what == "early" else 1
+with nullcontext() if what == "library" else parallel_compilation.compile_workers(cores):
+    before = len(parallel_compilation._workers.processes) if parallel_compilation._workers else 0
     device.prepare(calls)
     started = list(parallel_compilation._workers.processes) if parallel_compilation._workers else []
     device.run(calls[::-1] if what == "reversed" else calls)
 hits = sum(sum(call.program.stats.cache_hits.values()) for call in calls)
 assert all(helper.returncode is not None for helper in started)
-print(len(started), hits, (out == 0.5).all(), (again == 2.0).all())
+print(*[before] * (what == "early"), len(started), hits, (out == 0.5).all(), (again == 2.0).all())
 """
 
 
@@ -52,6 +54,12 @@ def test_a_helper_compiles_one_of_two_programs(tmp_path):
     """Here one program is compiled and one is taken from the cache; a second start has nothing to share."""
     assert found("first", tmp_path) == "1 1 True True\n"
     assert found("second", tmp_path) == "0 2 True True\n"
+
+
+def test_workers_start_at_once_only_if_the_cache_is_empty(tmp_path):
+    """The device has two cores, so that the second of two workers has no job."""
+    assert found("early", tmp_path) == "2 2 1 True True\n"
+    assert found("early", tmp_path) == "0 0 2 True True\n"
 
 
 def test_the_order_in_which_programs_are_needed_is_free(tmp_path):

@@ -111,6 +111,8 @@ def run(
 
     With ``mpirun -n 4 eagre run case.toml`` the processes share the domain.
     """
+    import os
+
     from eagre.backend.compilation.parallel import compile_workers
     from eagre.backend.mpi.launch import communicator
     from eagre.config.changes import parse_changes
@@ -131,7 +133,7 @@ def run(
         case, plan, origin = prepare(case_file, changes, restart, overwrite)
         signals = stack.enter_context(interrupts(_early))
         if comm is None:
-            stack.enter_context(compile_workers())
+            stack.enter_context(compile_workers(threads or os.cpu_count() or 1))
         for _, path in plan.output_paths:
             stack.enter_context(locked(path))
         again = _command(case_file, device=device, precision=precision, threads=threads, set=changes)

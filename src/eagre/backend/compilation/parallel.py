@@ -17,6 +17,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from eagre.backend.compilation.code_cache import users_folder
+
 MAX_WORKERS = 7  # maximum number of workers; a model has few large programs
 WORKER_MODULE = "eagre.backend.compilation.worker"
 
@@ -43,19 +45,24 @@ class CompileWorkers:
         self.pending: dict[str, subprocess.Popen[bytes]] = {}
         self.local_jobs: list[tuple[Any, tuple[Any, ...]]] = []
 
+    def start(self, count: int) -> None:
+        """Start processes until there are `count`, or as many as are allowed or can be started."""
+        with suppress(OSError):
+            while len(self.processes) < min(count, MAX_WORKERS):
+                self.processes.append(started())
+
     def distribute(self, dispatchers: dict[Job, Any], cores: int) -> None:
         """Distribute jobs, longest first, to the process with the least work; `dispatchers` are the Numba programs."""
         jobs = sorted((job for job in dispatchers if job.module not in self.pending), key=lambda job: -job.work)
-        with suppress(OSError):  # no more processes can be started
-            while len(self.processes) < min(cores - 1, len(jobs) - 1, MAX_WORKERS):
-                self.processes.append(started())
-        if len(jobs) < 2 or not self.processes:
+        self.start(min(cores, len(jobs)) - 1)
+        processes = self.processes[: max(cores - 1, 0)]
+        if len(jobs) < 2 or not processes:
             return
-        batches: list[list[Job]] = [[] for _ in range(len(self.processes) + 1)]
+        batches: list[list[Job]] = [[] for _ in range(len(processes) + 1)]
         for job in jobs:
             min(batches, key=lambda batch: sum(one.work for one in batch)).append(job)
         *remote, local = batches  # the longest goes to a worker: this process has additional jobs
-        for process, batch in zip(self.processes, remote, strict=True):
+        for process, batch in zip(processes, remote, strict=True):
             if batch and sent(process, batch):
                 self.pending.update((job.module, process) for job in batch)
         self.local_jobs += [(dispatchers[job], job.types) for job in local]
@@ -87,10 +94,16 @@ _workers: CompileWorkers | None = None
 
 
 @contextmanager
-def compile_workers() -> Iterator[None]:
-    """Enable worker processes for a first start within the context; for commands."""
+def compile_workers(cores: int = 1) -> Iterator[None]:
+    """Enable worker processes for a first start within the context; for commands.
+
+    cores : number of processes, this one included, to start at once if the program cache is empty: their imports take
+        as long as the construction of a model
+    """
     global _workers
     previous, _workers = _workers, CompileWorkers()
+    if not any(users_folder().glob("__pycache__/*.nbc")):
+        _workers.start(cores - 1)
     try:
         yield
     finally:

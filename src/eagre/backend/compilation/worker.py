@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import sys
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 from eagre.backend.compilation.program import imported
@@ -12,6 +13,8 @@ from eagre.backend.compilation.program import imported
 
 def serve() -> None:
     """Compile the jobs of standard input in order, until it is closed."""
+    with suppress(ImportError):  # before the first job: it takes a second
+        import_module("eagre.backend.cuda.compiler")
     with suppress(EOFError):
         while True:
             for job in pickle.load(sys.stdin.buffer):

@@ -12,6 +12,7 @@ import numba
 import numba_cuda  # noqa: F401  (the maintained numba.cuda; its import redirects the name)
 from numba import cuda
 
+from eagre.backend.compilation.numba_internals import accelerate_ssa, cuda_ssa
 from eagre.backend.cuda.shared_ptx import KernelCache, PtxCache
 from eagre.backend.layouts import usual_registers
 
@@ -38,6 +39,7 @@ formula: Any = cuda.jit(device=True, forceinline=True, fastmath=True)
 # 8192 x 8192 on an H200: double 12.1 against 10.7 Gcell-steps/s, single 23.3 against 22.2).
 single_driver: Any = partial(_cached, max_registers=usual_registers("single"))
 double_driver: Any = partial(_cached, max_registers=usual_registers("double"))
+accelerate_ssa(cuda_ssa)
 # Small grids, such as a tail of one thread, are intended.
 numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
 
