@@ -90,9 +90,7 @@ class Pool:
         self.device = select_devices(device)
         self.engine = engine_for(setup, self.device, precision)
         self.bytes = 14 * np.dtype(self.engine.real).itemsize
-        several = getattr(self.engine, "subdomains", None)
-        engines = [(one.low, one.engine) for one in several] if several else [(0, self.engine)]
-        for low, engine in engines:
+        for low, engine in ((one.low, one.engine) for one in self.engine.subdomains):
             grid, real = engine.setup.grid, engine.real
             hump = mike21.hump(ny)[low : low + grid.ny, None].astype(real) * mike21.hump(nx).astype(real)
             engine.device.fill(engine.z[0], padded(hump, grid, real, 0.0))

@@ -48,6 +48,7 @@ RUNS = {
     "explicit, ds2": lambda device: explicit_runs.basin(device, scheme="ds2"),
     "implicit": adi_runs.bay,
     "implicit, thick slabs": lambda device: adi_runs.bay(device, "single", ny=601),
+    "implicit, reference": lambda device: adi_runs.bay(device, ny=61, kernels="reference"),
     "gyre": gyre,
     "gyre, all terms": lambda device: model_on(device, 43, 38, precision="single", **CASES["all terms"]),
     "gyre, implicit": lambda device: model_on(device, 43, 38, **CASES["implicit"]),

@@ -97,6 +97,17 @@ def test_the_files_of_one_process(folders):
     assert_same_files(ours, theirs)
 
 
+def test_the_files_of_an_implicit_run(folders):
+    """As of as many devices of one process; its gauges are sampled during the run."""
+    text = CASE.replace('"shallow-water"', '"shallow-water-adi"\n[numerics]\ntime_step = "0.3 s"')
+    ours, theirs = folders("ours", "theirs", text=text)
+    done = mpi_eagre(2, ours, "run", "case.toml")
+    assert done.returncode == 0, done.stderr
+    eagre(theirs, "run", "case.toml", "--set", "run.device=cpu,cpu")
+    assert_same_files(ours, theirs)
+    assert len((ours / "gauges.csv").read_text().splitlines()) >= 41
+
+
 def test_a_restart_in_another_number_of_processes(folders):
     whole, first, second = folders("whole", "first", "second")
     eagre(whole, "run", "case.toml")

@@ -22,3 +22,10 @@ def test_values_taken_on_the_way_are_those_of_stops(kernel, precision, monkeypat
 @pytest.mark.parametrize("precision", ["single", "double"])
 def test_the_implicit_model_takes_its_values_on_the_way(precision):
     assert_same(*both(flood, every=7.0, end=60.0, precision=precision, device="cuda"))
+
+
+@pytest.mark.parametrize("kernels", ["fast", "reference"])
+def test_several_gpus_take_the_values_of_an_implicit_run(kernels, devices):
+    """Points in the first slab and beside a cut."""
+    points = [(3, 7), (61, 3), (62, 3), (123, 2)]
+    assert_same(*both(flood, points, every=7.0, end=60.0, precision="single", device=devices, kernels=kernels))

@@ -25,6 +25,7 @@ from eagre import (
 )
 from eagre.backend.device import PlainDevice
 from eagre.backend.group import Group
+from eagre.contract import Recording
 from eagre.kernels.roots import power_seven_sixths
 from eagre.laboratory.bench.papers import mike21_sweeps
 from eagre.models.shallow_water_adi.sweeps import sweep_cuda_y
@@ -143,6 +144,28 @@ def test_simulated_devices_equal_the_cpu_beside_walls_inside():
         model.advance(6.0)
     assert len(ours._engine.subdomains) == 2
     assert largest_difference(ours.state(), theirs.state()) < 1e-4
+
+
+@pytest.mark.simulator
+def test_simulated_reference_kernels_and_gauges_of_devices_equal_the_cpu():
+    """Both slabs hold all rows; each device samples its own."""
+    from eagre.backend.simulated.device import SimulatedDevice
+
+    devices, found = (Group([SimulatedDevice() for _ in range(2)]), "cpu"), []
+    models = [partly_dry_bay(device, nx=9, ny=31, kernels="reference") for device in devices]
+    points, times = [(j, 3) for j in (0, 14, 15, 30)], (10.0, 20.0)
+    for model in models:
+        values: list[np.ndarray] = []
+        recording = Recording(
+            ["surface_elevation", "discharge_y"], points, lambda start, end, _: [t for t in times if start < t <= end],
+            lambda _, batch, to=values: to.extend(batch().values()),
+        )  # fmt: skip
+        model.start_sampling(recording)
+        model.advance(20.0)
+        found.append(np.array(values))
+    assert not models[0]._engine.joined and slab_difference(*models) < 1e-12
+    assert found[0].shape == (2, 2, 4) and np.ptp(found[1]) > 0.1
+    np.testing.assert_allclose(*found, rtol=1e-11, atol=1e-11)
 
 
 JOINED = {

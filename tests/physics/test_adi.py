@@ -11,6 +11,7 @@ import eagre
 from eagre.backend.select import select
 from eagre.laboratory.bench.machine import threads_limited
 from eagre.laboratory.cases import dam_breaks
+from eagre.models.shallow_water_adi import step as sweeps
 from eagre.models.shallow_water_adi.kernels import Fields
 from eagre.models.shallow_water_adi.memory_layout import padded, unpadded
 from eagre.models.shallow_water_adi.model import DEVICE_WORDS, MAX_MARGIN, maps_of
@@ -88,10 +89,10 @@ def test_the_sweep_along_y_is_the_transposed_sweep_along_x(precision):
     )
     p[:, [0, -1]] = q_before[[0, -1]] = q_after[[0, -1]] = 0.0
     along_x.set_state(z, p, q_before, q_after)
-    along_x.device.run(along_x.along_x(0, 0))
+    along_x.device.run(sweeps.along_x(along_x, 0, 0))
     along_y.set_state(z.T, q_after.T, p.T, p.T)
     along_y.device.fill(along_y.p[0], padded(q_before.T, grids[1], along_y.real, 0.0))
-    along_y.device.run(along_y.along_y(0, 1))
+    along_y.device.run(sweeps.along_y(along_y, 0, 1))
     limit = 1e-13 if precision == "double" else 1e-5
     pairs = [(along_x.z[1], along_y.z[0], "centre", "centre"), (along_x.p[1], along_y.q[1], "face_x", "face_y")]
     for one, other, here, there in pairs:

@@ -18,6 +18,7 @@ from eagre.backend.device import CpuDevice
 from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import Group
 from eagre.io.restart import read_restart, write_restart
+from eagre.models.shallow_water_adi import step
 from eagre.models.shallow_water_adi.config import ShallowWaterADICase
 from eagre.models.shallow_water_adi.devices import multi_device
 from eagre.models.shallow_water_adi.devices.multi_device import coupling_rows
@@ -66,6 +67,58 @@ def test_without_drying_as_one_device(devices, ny):
     assert largest_difference(ours, theirs) <= TOLERANCE["double"]
 
 
+@pytest.mark.parametrize(
+    ("devices", "precision", "ny"), [(TWO, "single", 61), (THREE, "double", 61), (["cpu"] * 5, "double", 201)]
+)
+def test_reference_kernels_as_one_device(devices, precision, ny):
+    """Slabs that are thinner than the coupling have rows of several neighbours, or all rows.
+
+    The code of a slab without an open end of a line along y differs, and so do the last digits.
+    """
+    ours, theirs, fast = (
+        bay(device, precision, ny=ny, kernels=kernels)
+        for device, kernels in ((devices, "reference"), ("cpu", "reference"), (devices, "fast"))
+    )
+    for until in (40.0, 67.0):
+        for model in (ours, theirs, fast):
+            model.advance(until)
+    first, second = ours._engine.subdomains[:2]
+    assert first.high == ny if ny == 61 else second.last < first.high < ny
+    assert largest_difference(ours, theirs) <= TOLERANCE[precision] * (ny > 61)
+    assert fast._engine.joined and not ours._engine.joined
+    assert largest_difference(ours, fast) < TOLERANCE[precision]
+
+
+def test_reference_kernels_need_the_rows_of_all_neighbours(monkeypatch):
+    """Rows of slabs beyond the nearest are exchanged as well."""
+    exchange = LocalTransport.exchange
+    ours, broken = (bay(["cpu"] * 5, ny=201, kernels="reference") for _ in range(2))
+    ours.advance(50.0)
+    monkeypatch.setattr(
+        LocalTransport, "exchange",
+        lambda self, messages: exchange(self, [m for m in messages if abs(m.source - m.target) < 2]),
+    )  # fmt: skip
+    broken.advance(50.0)
+    assert alien_rows(ours) == [] and alien_rows(broken) == [*FIELDS]
+
+
+def test_reference_kernels_with_other_rows_in_the_middle_of_a_run():
+    """The water rises by 8 m, so that the slabs overlap further; a restart on other devices has the same bits."""
+    ours, theirs, on = (
+        pool(device, ny=400, nx=5, time_step=20.0, kernels="reference") for device in (TWO, "cpu", THREE)
+    )
+    before = ours._engine.overlap
+    for model in (ours, theirs):
+        state = model.state()
+        model.restore({**state, "z": state["z"] + 8.0})
+        model.advance(600.0, max_steps=20)
+    assert ours._engine.overlap > before
+    on.restore(ours.state())
+    for model in (ours, theirs, on):
+        model.advance(600.0, max_steps=10)
+    assert largest_difference(ours, theirs) == largest_difference(on, theirs) == 0.0
+
+
 def test_walls_inside_as_one_device():
     """Closed faces at the cuts and everywhere else."""
     shape = (37, 19)
@@ -84,7 +137,7 @@ def test_joined_lines_solve_the_equations_of_whole_lines(courant):
     ours, one = pool(FOUR, **still), pool("cpu", kernels="reference", **still)
     engine = one._engine
     engine.evaluate_series(0.0, 0, 1)
-    engine.device.run([*engine.along_x(0, 0), engine.along_y(0, 1)[0]])
+    engine.device.run([*step.along_x(engine, 0, 0), step.along_y(engine, 0, 1)[0]])
     a, b, c, d = engine._reference._rows[:, 1:15, PADDING : PADDING + 19]
     expected = np.zeros((14, 19))
     for i in range(19):

@@ -65,3 +65,15 @@ def test_one_bed_for_all_and_refusals():
         make(GRID, -2.0, 5.0, 2, manning=np.zeros((3, *GRID.shape)), device="cpu")
     with pytest.raises(eagre.InputError, match="one per member"):
         make(GRID, -2.0, 5.0, 2, boundaries=[eagre.Boundaries()], device="cpu")
+
+
+def test_members_on_several_devices():
+    """A device has rows of two members."""
+    bed, fields, sides = members()
+    found = []
+    for device in ("cpu", "cpu,cpu"):
+        shared = common("single") | {"device": device}
+        ensemble = eagre.ShallowWaterADIEnsemble(GRID, bed, 5.0, 3, boundaries=sides, **fields, **shared)
+        ensemble.advance(152.0)
+        found.append([ensemble.field(name) for name in ("surface_elevation", "discharge_x", "discharge_y")])
+    np.testing.assert_allclose(*found, rtol=0.0, atol=3e-6)

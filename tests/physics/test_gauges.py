@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import eagre
+from adi_runs import pool
 from eagre.contract import Recording
 from eagre.models.shallow_water.step_batches import REQUESTS_BEFORE_CAPTURE, GraphContent
 from eagre.stepping import recording
@@ -79,11 +80,31 @@ def test_values_taken_on_the_way_are_those_of_stops(options):
     assert (changes > 0.0).tolist() == [True, True, False, True]  # one stays dry
 
 
-def test_the_implicit_model_takes_its_values_on_the_way():
-    """Steps do not divide the interval; another event changes their length twice."""
-    ours, theirs = both(flood, every=7.0, end=60.0)
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_the_implicit_model_takes_its_values_on_the_way(count):
+    """Steps do not divide the interval; another event changes their length twice. Points beside the cuts."""
+    points = [*POINTS, (61, 3), (62, 3), (41, 8), (123, 2)] if count < 3 else [(70, 3), (50, 5)]  # none in the first
+    device = ["cpu"] * count if count > 1 else "cpu"
+    ours, theirs = both(flood, points, every=7.0, end=60.0, device=device)
     assert_same(ours, theirs)
     assert len(ours.times) == 10 and np.ptp(np.array(ours.values)[:, 0, 1]) > 0.0
+
+
+def test_values_after_slabs_overlap_further():
+    """The water is higher than at the start. Values are those of one device, also from the arrays of new slabs."""
+    made, start = [], pool("cpu", "single", time_step=20.0, ny=600).state()
+    for device in (["cpu", "cpu"], "cpu"):
+        model = pool(device, "single", time_step=20.0, ny=600)
+        model.restore({**start, "z": start["z"] + np.float32(8.0)})
+        made.append(Gauges(model, [(299, 3), (300, 7), (0, 0)]))
+        made[-1].follow(model, lambda start, end, _: [40.0 * k for k in range(41) if start < 40.0 * k <= end])
+        overlap = model._engine.overlap
+        model.advance(1600.0)
+        assert model._engine.overlap > overlap or device == "cpu"
+    ours, theirs = made
+    assert ours.times == theirs.times == [40.0 * k for k in range(1, 41)]
+    np.testing.assert_allclose(ours.values, theirs.values, rtol=0.0, atol=1e-5)
+    assert np.ptp(np.array(ours.values)[20:, 0], axis=0).min() > 0.01
 
 
 @pytest.mark.parametrize("make", [explicit, implicit])

@@ -50,7 +50,7 @@ def launches(model):
     return [
         (launch.program, launch.grid, launch.block, launch.shared, [x for x in launch.arguments if isinstance(x, int)])
         for engine in getattr(model._engine, "engines", [model._engine])
-        for launch in (*engine.along_x(0, 0), *engine.along_y(0, 1))
+        for launch in engine.launches(0, 0)
     ]
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from eagre.backend.device import Device, Launch, check_precision
 from eagre.errors import InputError
-from eagre.kernels.water_sums import BLOCK, named_sums
+from eagre.kernels.water_sums import BLOCK
 from eagre.models.shallow_water_adi import kernels as cells
 from eagre.models.shallow_water_adi import step
 from eagre.models.shallow_water_adi.forcing import row_and_column, terms_along, with_walls
@@ -20,7 +20,7 @@ from eagre.models.shallow_water_adi.sampling.maps import BeginningAverages, MapA
 from eagre.models.shallow_water_adi.sampling.water_balance import Balance, CrossSectionVolumes
 from eagre.models.shallow_water_adi.setup import Setup
 from eagre.models.shallow_water_adi.sides import Side, end_switches, ends_on, sides_of
-from eagre.models.shallow_water_adi.step_graphs import first_bad, run, step_graphs_of, steps_of
+from eagre.models.shallow_water_adi.step_graphs import StepBatches, steps_of
 from eagre.models.shallow_water_adi.sweeps import reference, sweep_cpu, sweep_cuda_x, sweep_cuda_y
 from eagre.models.shallow_water_adi.sweeps.launch_parameters import EPSILON, Plan, plan_of, resumed
 from eagre.models.shallow_water_adi.sweeps.segments import CpuSegments, CudaSegments
@@ -28,12 +28,23 @@ from eagre.solvers.tridiagonal import columns
 from eagre.solvers.tridiagonal.link import Coupling
 
 
-class Engine:
+class Rows(NamedTuple):
+    """Rows first .. last - 1 of an engine, whose arrays start with row `low` of the domain."""
+
+    engine: Engine
+    first: int
+    last: int
+    low: int = 0
+
+
+class Engine(StepBatches):
     """Arrays and kernels of one run on one device.
 
     Fields are stored in padded arrays (see `layout`). Two arrays each hold p and q alternately; z has one array for
     whole steps and one for half steps. The parity selects the newer fluxes.
     """
+
+    overlap = 0  # rows of other engines
 
     def __init__(self, setup: Setup, device: Device, precision: str) -> None:
         self.setup, self.device, self.precision = setup, device, precision
@@ -43,7 +54,7 @@ class Engine:
         self.segments: Any = None  # `Segments`, if the lines along y continue in other slabs
         self._allocate()
         self._programs = self._compile()
-        self.step_graphs = step_graphs_of(self)
+        self.bind_steps()
         self.set_time_step(setup.time_step)
         device.prepare(self.launches(0, 0))
 
@@ -263,17 +274,14 @@ class Engine:
         self.map_accumulator.take_over(state, surface, time)
         self.averages.take_over(state, time)
 
+    @property
+    def subdomains(self) -> list[Rows]:
+        """All rows, as of `DecomposedEngine`."""
+        return [Rows(self, 0, self.setup.grid.ny)]
+
     def launches(self, parity: int, row: int) -> list[Launch]:
         """Return the launches of a step; row : row of the series values of its first sweep."""
-        return step.step(self, parity, row)
-
-    def along_x(self, parity: int, row: int) -> list[Launch]:
-        """Return the launches of the first sweep of a step."""
-        return step.along_x(self, parity, row)
-
-    def along_y(self, parity: int, row: int) -> list[Launch]:
-        """Return the launches of the second sweep of a step."""
-        return step.along_y(self, parity, row)
+        return [launch for phase in step.step(self, parity, row) for launch in phase]
 
     def reduce_y(self, parity: int, row: int) -> list[Launch]:
         """Return the launches before `along_y` that reduce the lines along y, if these continue in other slabs."""
@@ -348,10 +356,6 @@ class Engine:
         again = self.device.target == "simulator" and plan.mode_y == columns.EXCHANGE
         return passes * (2 if again else 1)
 
-    def run(self, steps: int, start: float, steps_completed: int) -> None:
-        """Make `steps` steps of a batch; start : start of the batch, s; made : completed steps of the batch."""
-        run(self, steps, start, steps_completed)
-
     def evaluate_series(self, start: float, steps_completed: int, count: int) -> None:
         """Evaluate the series for the sweeps of the next `count` steps (see `Side.value_at`)."""
         series = self.setup.series
@@ -384,14 +388,6 @@ class Engine:
         self.device.run([Launch(self._sum, arguments, (grid.ny,), (BLOCK,))])
         return self.device.host(self._row_sums)
 
-    def sums(self) -> dict[str, float]:
-        """Return sums and extremes over the domain, in double precision, bitwise reproducible."""
-        return named_sums(self.row_sums(), self.setup.grid)
-
-    def bad_cell(self) -> tuple[int, int] | None:
-        """Return (j, i) of the first cell that is not finite, or None."""
-        return first_bad(self.row_sums())
-
     def sample(self, j: np.ndarray, i: np.ndarray) -> list[np.ndarray]:
         """Return the values of `sampling.point_sampling.sample_points` for cells (j, i)."""
         newer, column = self.parity, i + PADDING
@@ -422,12 +418,6 @@ class Engine:
         host, grid, newer = self.device.host, self.setup.grid, self.parity
         q_now, q_before = (unpadded(host(self.q[k]), grid, "face_y") for k in (newer, 1 - newer))
         return unpadded(host(self.p[newer]), grid, "face_x"), q_before, q_now
-
-    def state(self) -> dict[str, np.ndarray]:
-        """Return host copies of the complete state for a bitwise-identical restart."""
-        p, q_before, q_after = self.fluxes()
-        fields = {"z": self.surface(), "p": p, "q_before": q_before, "q_after": q_after}
-        return {**fields, **self.balance.state(), **self.lines.state(), **self.plan_state()}
 
     def plan_state(self) -> dict[str, np.ndarray]:
         """Return the part of the GPU plan for a bitwise-identical restart, (1, numbers); empty on a CPU."""

@@ -10,7 +10,6 @@ import numpy as np
 
 from eagre.arguments import of_type
 from eagre.backend.device import Device
-from eagre.backend.group import Group
 from eagre.backend.tuned import device_for
 from eagre.boundaries import Boundaries, checked_boundaries
 from eagre.boundaries.cross_sections import CrossSections, CrossSectionSeries
@@ -215,12 +214,6 @@ class ShallowWaterADI(Fields, BaseModel):
 
     def _begin(self, surface: np.ndarray, discharge: list[np.ndarray], start: float) -> None:
         """Build the engine and set the initial state."""
-        if self.setup.kernels == "reference" and isinstance(self.device, Group):
-            got = f'{len(self.device.devices)} devices for one run with kernels = "reference"'
-            raise InputError(
-                got, allowed='one device, or kernels = "fast"', fix='kernels = "fast"',
-                problem="The reference kernels run on one device only.",
-            )  # fmt: skip
         self._engine = engine_for(self.setup, self.device, self.precision)
         sides, dt = self._engine.sides, self.setup.time_step
         p, q = (face_flux(self.setup, sides, surface, flux, along) for flux, along in zip(discharge, "xy", strict=True))

@@ -27,10 +27,13 @@ class Sweep(NamedTuple):
     flux_new: Any
 
 
-def step(engine: Any, parity: int, row: int) -> list[Launch]:
-    """Return the launches of a step; parity : buffers with the newer fluxes; row : row of the series values."""
+def step(engine: Any, parity: int, row: int) -> list[list[Launch]]:
+    """Return the launches of a step in phases; parity : buffers with the newer fluxes; row : row of the series values.
+
+    All devices of a run complete a phase before the next one.
+    """
     reduced = engine.reduce_y(parity, row + 1)
-    return [*along_x(engine, parity, row), *reduced, *along_y(engine, parity, row + 1)]
+    return [along_x(engine, parity, row), *([reduced] if reduced else []), along_y(engine, parity, row + 1)]
 
 
 def along_x(engine: Any, parity: int, row: int) -> list[Launch]:

@@ -1,12 +1,14 @@
-"""Step graphs of several steps and evaluation of row sums, for one device and for several devices."""
+"""Operations of engines for one device and for several devices: batches of steps as graphs, state and row sums."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from eagre.backend.device import Device
+from eagre.kernels.water_sums import named_sums
 from eagre.models.shallow_water_adi.sampling import diagnostics
 from eagre.stepping.step_graphs import StepGraphs
 
@@ -21,25 +23,54 @@ def steps_of(device: Device) -> tuple[int, int]:
     return parameters.graph, parameters.look
 
 
-def step_graphs_of(engine: Any) -> StepGraphs:
-    """Return rounds of up to `engine.batch` steps, halved down to one; launches depend on the position in the round."""
+class StepBatches:
+    """Batches of steps, state and sums of an engine, for one device and for several devices."""
 
-    def schedule(parity: int, count: int) -> tuple[list[Any], int]:
-        return [one for k in range(count) for one in engine.launches((parity + k) % 2, 2 * k)], 1
+    setup: Any
+    device: Any
+    batch: int  # maximum steps per graph
+    parity: int
+    launches: Callable[[int, int], list[Any]]
+    evaluate_series: Callable[[float, int, int], None]
+    row_sums: Callable[[], np.ndarray]
+    surface: Callable[[], np.ndarray]
+    fluxes: Callable[[], tuple[np.ndarray, np.ndarray, np.ndarray]]
+    plan_state: Callable[[], dict[str, np.ndarray]]
+    balance: Any
+    lines: Any
 
-    sizes = [engine.batch >> k for k in range(engine.batch.bit_length())]
-    return StepGraphs(engine.device, schedule, sizes)
+    def bind_steps(self) -> None:
+        """Set graphs of up to `batch` steps, halved down to one; launches depend on the position in the graph."""
 
+        def schedule(parity: int, count: int) -> tuple[list[Any], int]:
+            return [one for k in range(count) for one in self.launches((parity + k) % 2, 2 * k)], 1
 
-def run(engine: Any, steps: int, start: float, steps_completed: int) -> None:
-    """Make `steps` steps of a batch; start : start of the batch, s; made : completed steps of the batch."""
-    done = 0
-    while done < steps:
-        count = engine.step_graphs.size_for(steps - done)
-        engine.evaluate_series(start, steps_completed + done, count)
-        engine.step_graphs.run(engine.parity, count)
-        engine.parity = (engine.parity + count) % 2
-        done += count
+        sizes = [self.batch >> k for k in range(self.batch.bit_length())]
+        self.step_graphs = StepGraphs(self.device, schedule, sizes)
+
+    def run(self, steps: int, start: float, steps_completed: int) -> None:
+        """Make `steps` steps of a batch; start : start of the batch, s; steps_completed : its steps before."""
+        done = 0
+        while done < steps:
+            count = self.step_graphs.size_for(steps - done)
+            self.evaluate_series(start, steps_completed + done, count)
+            self.step_graphs.run(self.parity, count)
+            self.parity = (self.parity + count) % 2
+            done += count
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return host copies of the state for a bitwise-identical restart, on one device or on several devices."""
+        p, q_before, q_after = self.fluxes()
+        fields = {"z": self.surface(), "p": p, "q_before": q_before, "q_after": q_after}
+        return {**fields, **self.balance.state(), **self.lines.state(), **self.plan_state()}
+
+    def sums(self) -> dict[str, float]:
+        """Return sums and extremes over the domain, in double precision, bitwise reproducible."""
+        return named_sums(self.row_sums(), self.setup.grid)
+
+    def bad_cell(self) -> tuple[int, int] | None:
+        """Return (j, i) of the first cell that is not finite, or None."""
+        return first_bad(self.row_sums())
 
 
 def first_bad(rows: np.ndarray) -> tuple[int, int] | None:

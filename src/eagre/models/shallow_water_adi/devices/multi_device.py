@@ -9,7 +9,8 @@ rows that other devices copy, and the copied rows must be complete.
 Thick slabs overlap by as many rows as the implicit coupling extends over (`coupling_rows`): the lines along y end at an
 interface as at a wall, and the error decays along a line like the coupling of its unknowns. Thin
 slabs overlap by the stencil of the equations only, and the sweep along y has two passes: devices exchange the ends of
-their segments of the lines in between.
+their segments of the lines in between. With the reference kernels, which solve whole lines, thin slabs overlap too: a
+slab then has rows of several neighbours, at most all rows of the domain.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from eagre.backend.exchange import Message
 from eagre.backend.group import BARRIER, Group, Stage, in_sequence
 from eagre.boundaries.subdomain import clip_segments, global_face_numbers, join_sums, slab_sums
 from eagre.decomposition import Decomposition, bands, check_memory_of_each, check_thickness
-from eagre.kernels.water_sums import named_sums
 from eagre.models.shallow_water_adi.engine import Engine
 from eagre.models.shallow_water_adi.initial_state import stopped_at_walls
 from eagre.models.shallow_water_adi.memory_layout import PADDING, device_bytes, maps_of
@@ -33,7 +33,8 @@ from eagre.models.shallow_water_adi.sampling.diagnostics import DEEPEST
 from eagre.models.shallow_water_adi.sampling.water_balance import Balance, CrossSectionVolumes
 from eagre.models.shallow_water_adi.setup import Segment, Setup
 from eagre.models.shallow_water_adi.sides import Side, sides_of
-from eagre.models.shallow_water_adi.step_graphs import first_bad, run, step_graphs_of, steps_of
+from eagre.models.shallow_water_adi.step import step
+from eagre.models.shallow_water_adi.step_graphs import StepBatches, steps_of
 from eagre.models.shallow_water_adi.sweeps.launch_parameters import EPSILON, SAFETY
 from eagre.models.shallow_water_adi.sweeps.segments import STORED_FIELDS
 from eagre.stepping.maps import join_maps, maps_of_rows
@@ -115,7 +116,7 @@ class Subdomain:
 LOCATIONS = {"z": "centre", "p": "face_x", "q": "face_y"}  # locations of the exchanged fields
 
 
-class DecomposedEngine:
+class DecomposedEngine(StepBatches):
     """Engine of one run on several devices; results for the model are assembled on the host."""
 
     def __init__(self, setup: Setup, group: Group, precision: str) -> None:
@@ -128,7 +129,7 @@ class DecomposedEngine:
         self._lines = CrossSectionVolumes(setup.cross_sections, group.devices[0])
         self._deepest = 0.0
         self.batch, self.check_interval = (min(steps) for steps in zip(*map(steps_of, group.devices), strict=True))
-        self.step_graphs = step_graphs_of(self)
+        self.bind_steps()
         self._lay_out(overlap_rows(setup, precision, setup.deepest))
 
     def _lay_out(self, overlap: int) -> None:
@@ -136,12 +137,13 @@ class DecomposedEngine:
         self.overlap = overlap
         self.step_graphs.clear()
         heights = np.diff(np.arange(len(devices) + 1) * ny // len(devices)).tolist()
-        self.joined = overlap > MAX_OVERLAP * min(heights)
+        self.joined = setup.kernels == "fast" and overlap > MAX_OVERLAP * min(heights)
         halo = JOINED_OVERLAP if self.joined else overlap
         rows = bands(ny, nx, heights, halo=(halo, 0), leading=(1, PADDING), overlap=True)
         held = [high - low for low, high in (rows.held(rank)[0] for rank in range(rows.count))]
         itemsize, forced = np.dtype(self.real).itemsize, maps_of(setup.terms, self.device.kind)
-        stored = STORED_FIELDS if self.joined and self.device.kind == "cpu" else 0
+        stores = setup.kernels == "reference" or (self.joined and self.device.kind == "cpu")
+        stored = STORED_FIELDS if stores else 0
         check_memory_of_each(self.device, [device_bytes(n, nx, itemsize, forced + stored) for n in held])
         self.decomposition = rows
         self.subdomains = [
@@ -156,13 +158,11 @@ class DecomposedEngine:
         for rank, engine in enumerate(self.engines):
             for name, array in zip(LOCATIONS, (engine.z[0], engine.p[1 - parity], engine.q[1 - parity]), strict=True):
                 self.transport.publish(rank, name, array)
-        along_x = [engine.along_x(parity, row) for engine in self.engines]
-        along_y = [engine.along_y(parity, row + 1) for engine in self.engines]
+        *first, along_y = map(list, zip(*(step(engine, parity, row) for engine in self.engines), strict=True))
         rows = self.transport.exchange(self.decomposition.messages(LOCATIONS))
-        if not self.joined:
-            return [along_x, BARRIER, along_y, BARRIER, rows]
-        reduced = [engine.reduce_y(parity, row + 1) for engine in self.engines]
-        return [along_x, BARRIER, reduced, BARRIER, in_sequence(self._exchange_ends(), along_y), BARRIER, rows]
+        if self.joined:
+            along_y = in_sequence(self._exchange_ends(), along_y)
+        return [one for phase in (*first, along_y) for one in (phase, BARRIER)] + [rows]
 
     def _exchange_ends(self) -> Stage:
         """Return the exchange of the ends of the segments of all slabs."""
@@ -173,10 +173,6 @@ class DecomposedEngine:
             Message("ends", source, target, (source,), (source,)) for target in ranks for source in ranks
             if source != target
         )  # fmt: skip
-
-    def run(self, steps: int, start: float, steps_completed: int) -> None:
-        """Make steps of a batch; see `Engine.run`."""
-        run(self, steps, start, steps_completed)
 
     def evaluate_series(self, start: float, steps_completed: int, count: int) -> None:
         """Evaluate the series; see `Engine.evaluate_series`."""
@@ -280,14 +276,6 @@ class DecomposedEngine:
         self._deepest = float(rows[:, DEEPEST].max())
         return rows
 
-    def sums(self) -> dict[str, float]:
-        """Return sums and extremes over the domain; see `Engine.sums`."""
-        return named_sums(self.row_sums(), self.setup.grid)
-
-    def bad_cell(self) -> tuple[int, int] | None:
-        """Return the first cell that is not finite; see `Engine.bad_cell`."""
-        return first_bad(self.row_sums())
-
     def sample(self, j: np.ndarray, i: np.ndarray) -> list[np.ndarray]:
         """Return the values in cells (j, i); see `Engine.sample`."""
         self.device.synchronize()
@@ -329,13 +317,10 @@ class DecomposedEngine:
         q = [self._gathered([engine.q[k] for engine in self.engines], "face_y") for k in (0, 1)]
         return p, q[1 - newer], q[newer]
 
-    def state(self) -> dict[str, np.ndarray]:
-        """Return the state, which one device can restore too, and the overlap of the slabs."""
-        p, q_before, q_after = self.fluxes()
-        fields = {"z": self.surface(), "p": p, "q_before": q_before, "q_after": q_after}
-        plans = [engine.plan_state().get("plan", np.zeros((0, 0))) for engine in self.engines]
-        state = {**fields, **self.balance.state(), **self.lines.state(), "rows_beside": np.array(self.overlap)}
-        return {**state, "plan": np.concatenate(plans)} if self.device.kind == "cuda" else state
+    def plan_state(self) -> dict[str, np.ndarray]:
+        """Return the overlap of the slabs and the plans of all devices; see `Engine.plan_state`."""
+        plans = [plan for engine in self.engines for plan in engine.plan_state().values()]
+        return {"rows_beside": np.array(self.overlap), **({"plan": np.concatenate(plans)} if plans else {})}
 
     def maps_state(self, time: float | None) -> dict[str, np.ndarray]:
         """Return the maps of the whole domain; see `Engine.maps_state`."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.compilation.cells import cell
+from eagre.backend.device import Work
 from eagre.backend.group import Group
 from eagre.checks import check_sample
 from eagre.contract import Recording
@@ -49,53 +50,70 @@ def passed(i, output_times):
 
 
 class PointSampler:
-    """Sampler of the state of an engine in interior cells (j, i).
+    """Sampler of the state of an engine in interior cells (j, i); each device samples its interior rows.
 
     Parameters
     ----------
-    engine : Engine
+    engine : Engine or DecomposedEngine
     recorder : callable
         Creates a `Recorder` from ring buffers and columns.
     j, i : int arrays, (n,)
     """
 
     def __init__(self, engine: Any, recorder: Callable[..., Recorder], j: np.ndarray, i: np.ndarray) -> None:
-        self._engine, self._device = engine, engine.device
-        self._ring_buffer = SampleBuffer(engine.device, WORDS, j.size, engine.real)
-        self._cells = engine.device.array(np.stack([j, i]).astype(np.int64) if j.size else np.zeros((2, 1), np.int64))
-        self._recorder = recorder([self._ring_buffer], [np.arange(j.size)])
+        self._engine, self._device, self._points = engine, engine.device, np.stack([j, i]).astype(np.int64)
+        self._columns = [np.flatnonzero((j >= one.first) & (j < one.last)) for one in engine.subdomains]
+        self._buffers = [
+            SampleBuffer(one.engine.device, WORDS, columns.size, engine.real)
+            for one, columns in zip(engine.subdomains, self._columns, strict=True)
+        ]
+        self._recorder = recorder(self._buffers, self._columns)
         self._graphs: dict[int, Callable[[], None]] = {}
+        self._overlap = engine.overlap
 
     def order(self, time: float, until: float, steps: int) -> list[float]:
         """Return the sampling times, s, up to `until` in at most `steps` steps; see `Recorder.order`."""
         output_times = self._recorder.order(time, until, steps)
-        self._device.run(self._ring_buffer.begin)
+        self._device.run(self._of_all([one.begin for one in self._buffers]))
         return output_times
 
     def take(self) -> None:
         """Sample the present state."""
         parity = self._engine.parity
+        if self._overlap != self._engine.overlap:  # the slabs have other arrays
+            self._overlap = self._engine.overlap
+            self._graphs.clear()
         if parity in self._graphs:
             self._graphs[parity]()
             return
-        engine, device, ring_buffer = self._engine, self._device, self._ring_buffer
-        fluxes = (engine.p[parity], engine.q[1 - parity], engine.q[parity])
-        arguments = (engine.z[0], *fluxes, self._cells, ring_buffer.values, ring_buffer.output_times)
-        count = self._cells.shape[1]
+        each = zip(self._engine.subdomains, self._buffers, self._columns, strict=True)
+        work = self._of_all([self._launches(*arguments) for arguments in each])
+        self._device.run(work)  # compiles the kernels before the graph capture
+        self._graphs[parity] = self._device.repeated(work, 1)
+
+    def _launches(self, subdomain: Any, buffer: SampleBuffer, columns: np.ndarray) -> list[Work]:
+        """Return the launches that sample the cells of a device."""
+        engine, parity = subdomain.engine, self._engine.parity
+        device, fluxes = engine.device, (engine.p[parity], engine.q[1 - parity], engine.q[parity])
+        j, i = self._points[:, columns] if columns.size else np.array([[subdomain.first], [0]])
+        cells = device.array(np.stack([j - subdomain.low, i]))
+        arguments = (engine.z[0], *fluxes, cells, buffer.values, buffer.output_times)
         samples = device.loop(sample_points, engine.precision)
-        work = [
-            device.over(samples, (count,), arguments)._replace(alone=count < FEW_PLACES),
-            device.over(device.loop(passed, engine.precision), (1,), (ring_buffer.output_times,)),
+        return [
+            device.over(samples, (j.size,), arguments)._replace(alone=j.size < FEW_PLACES),
+            device.over(device.loop(passed, engine.precision), (1,), (buffer.output_times,)),
         ]
-        device.run(work)  # compiles the kernels before the graph capture
-        self._graphs[parity] = device.repeated(work, 1)
+
+    def _of_all(self, launches: list[list[Work]]) -> list[Any]:
+        """Return the schedule of launches of each device."""
+        return [launches] if isinstance(self._device, Group) else launches[0]
 
     def deliver(self, *, good: bool) -> None:
         """Pass on the samples since the last order, if the state is valid."""
         if not good:
             self._recorder.forget()
             return
-        self._device.run(self._ring_buffer.state_check)
+        self._device.run(self._of_all([one.state_check for one in self._buffers]))
         self._device.synchronize()
         self._recorder.give()
 
@@ -155,10 +173,8 @@ class Fields:
         return {name: np.broadcast_to(fields[name], z.shape) for name in names}
 
     def start_sampling(self, recording: Recording | None) -> bool:
-        """Start, or with None stop, in-run sampling; return False on several devices, which do not support it."""
+        """Start, or with None stop, in-run sampling of cells; return True: the model supports it."""
         self._stepper.sampler = None
-        if isinstance(self.device, Group):
-            return False
         if recording is not None:
             j, i = check_sample(recording.names, recording.points, self.variables, self.grid)
             values_of = partial(self._values_of, j=j, i=i, names=recording.names)
