@@ -82,9 +82,9 @@ class DistributedInflow:
             self.arrays[name] = DistributedArray([local.inflow.arrays[name] for local in stages], values.shape, axis)
             self._take(name, values)
 
-    def start(self, fields: Mapping[str, Array]) -> None:
-        """Set the inflow values of scalars to their values at open boundaries."""
-        for name, values in inflow_of(self._setup, fields).items():
+    def start(self, fields: Mapping[str, Any], plane: Callable[[Any, int, int], Array]) -> None:
+        """Set the inflow values of scalars to their values at open boundaries; see `inflow_of`."""
+        for name, values in inflow_of(self._setup, fields, plane).items():
             self._take(name, values)
 
     def _take(self, name: str, values: Array) -> None:
@@ -124,7 +124,7 @@ class DistributedSteps:
             rows = [row % setup.shape[1] for row in range(low, high)]
             local_setup, metrics = subdomain_setup(setup, rows, low), [*metrics, subdomain_metric(metric, rows)]
             h = rows_of(mass, rows)
-            full = None if even else device.array((h * np.ones(local_setup.shape)).astype(real))
+            full = None if even else device.array(np.broadcast_to(h.astype(real), local_setup.shape))
             slopes = Slopes(**metrics[-1].arrays(device, precision))
             local_base, mass_array = subdomain_base_state(base, rows), device.array(h.astype(real))
             known = (local_setup, device, precision, local_base, mass_array, slopes, metrics[-1])

@@ -21,8 +21,15 @@ def mass_weights(engine: Engine) -> Array:
 
 
 def diagnostics_of(engine: Engine) -> Mapping[str, float]:
-    """Return kinetic energy, J, and per unit mass, extremes of wind and theta', stability number and divergence."""
-    v, mass, setup = engine.velocity(), mass_weights(engine), engine.setup
+    """Return kinetic energy, J, and per unit mass, extremes of wind and theta', stability number and divergence.
+
+    Of several processes, only the first has the fields; the others return {}.
+    """
+    setup, names = engine.setup, [*engine.setup.scalars, *(("theta",) if engine.setup.stratified else ())]
+    v, others = engine.velocity(), engine.fields(names)
+    if not engine.device.is_first:
+        return {}
+    mass = mass_weights(engine)
     kinetic = 0.5 * (v.u**2 + v.v**2 + v.w**2)
     energy = float(np.sum(mass * kinetic))
     results = {
@@ -35,10 +42,10 @@ def diagnostics_of(engine: Engine) -> Mapping[str, float]:
         "scaled_divergence": engine.counts["divergence"],
     }
     if setup.stratified:
-        theta = engine.field("theta").astype(np.float64)
+        theta = others["theta"].astype(np.float64)
         results |= {"max_theta_perturbation": float(theta.max()), "min_theta_perturbation": float(theta.min())}
     for name in setup.scalars:
-        values = engine.field(name).astype(np.float64)
+        values = others[name].astype(np.float64)
         results |= {f"total_{name}": float(np.sum(mass * values)), f"min_{name}": float(values.min())}
     return results
 
