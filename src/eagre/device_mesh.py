@@ -159,8 +159,8 @@ class DeviceMesh(Device):
             if isinstance(values, HostParts):
                 device.fill(array_of_device, values.parts[rank])
             else:
-                whole = array.axis is None
-                device.fill(array_of_device, values if whole else self.local_values(values, rank, array.axis))
+                axis = array.axis
+                device.fill(array_of_device, values if axis is None else self.local_values(values, rank, axis))
 
     def fill_owned(self, array: DistributedArray, values: np.ndarray) -> None:
         if not self.of_processes:

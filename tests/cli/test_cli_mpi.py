@@ -168,6 +168,116 @@ def test_a_process_holds_its_rows(tmp_path):
                      "rows 13 12 [False, False, True]"]  # fmt: skip
 
 
+AIR = """
+model = "anelastic"
+[run]
+end_time = "8 s"
+device = "cpu"
+[domain]
+nx = 24
+ny = 22
+levels = 9
+length_x = 2400.0
+length_y = 2200.0
+top_height = 800.0
+boundaries_x = "open"
+terrain_height = "40 * exp(-((x - 1200)**2 + (y - 1000)**2) / 1e5)"
+[atmosphere]
+buoyancy_frequency = 0.01
+wind = [10.0, 0.0]
+[initial]
+theta_perturbation = "exp(-((x - 900)**2 + (y - 1500)**2 + (z - 300)**2) / 4e4)"
+noise = { amplitude = 0.1, below = 500.0 }
+[scalars]
+smoke = "exp(-(x**2 + (y - 1000)**2) / 4e4)"
+[numerics]
+time_step = "1 s"
+[output]
+file = "out.nc"
+interval = "4 s"
+variables = ["u", "theta", "wind_speed", "vorticity", "pressure", "smoke", "w_max"]
+[restart]
+file = "restart.nc"
+"""
+
+
+def assert_close(ours, theirs, tolerance):
+    """Compare the last record of two runs, relative to the largest value of each field."""
+    with xr.open_dataset(ours / "out.nc") as one, xr.open_dataset(theirs / "out.nc") as other:
+        assert list(one) == list(other) and one.time[-1] == other.time[-1]
+        for key in set(other) - {"time_bounds"}:
+            values, expected = (data[key].isel(time=-1, missing_dims="ignore").values for data in (one, other))
+            if expected.dtype.kind == "f":
+                np.testing.assert_allclose(values, expected, rtol=0.0, atol=tolerance * np.nanmax(np.abs(expected)))
+
+
+@pytest.mark.parametrize("model", ["air"])
+def test_a_restart_of_other_models(folders, model):
+    """From 4 processes in 1 and in 3; sums of several processes are rounded differently."""
+    text, tolerance = {"air": (AIR, 1e-3)}[model]
+    whole, first, second = folders("whole", "first", "second", text=text)
+    eagre(whole, "run", "case.toml")
+    assert mpi_eagre(4, first, "run", "case.toml", "--set", "run.end_time=4").returncode == 0
+    shutil.copytree(first, second, dirs_exist_ok=True)
+    done = mpi_eagre(3, first, "run", "case.toml", "--restart", "restart.nc")
+    assert done.returncode == 0, done.stderr
+    eagre(second, "run", "case.toml", "--restart", "restart.nc")
+    for folder in (first, second):
+        assert_close(folder, whole, tolerance)
+
+
+HELD_BY_MODELS = """
+import numpy as np
+import eagre
+from eagre.models.registry import load_case
+from mpi4py import MPI
+
+def build(device):
+    model = load_case("case.toml").build(device)
+    start = max(size(one) for one in STARTED)
+    checkpoint = max(size(one) for one in model._stepper.state().values())
+    written = max(size(one) for one in model.state().values()), model.field(FIELD).size
+    for held in MPI.COMM_WORLD.gather((start, checkpoint, *written), root=0) or ():
+        print("held", *held)
+    return model
+
+def size(one):
+    if hasattr(one, "parts"):
+        return sum(part.size for part in one.parts if part is not None)
+    return np.size(one)
+
+eagre.distributed(build, "cpu")
+"""
+STARTED = """
+from eagre.models.{kind}.engine import Engine
+STARTED, FIELD, method = [], "{field}", Engine.{method}
+
+def start(self, fields, *more):
+    STARTED.extend(fields.values() if isinstance(fields, dict) else fields)
+    return method(self, fields, *more)
+
+Engine.{method} = start
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "method", "field", "columns", "halo"), [(AIR, "anelastic", "start", "u", 9 * 24, 4)]
+)
+def test_a_process_of_other_models_holds_its_rows(folders, text, kind, method, field, columns, halo):
+    """Sizes of the initial fields, the in-memory checkpoint, a restart file and a field; 2 processes have 11 rows each.
+
+    Copies of the state have halo rows on both sides. The first process alone has whole fields.
+    """
+    (folder,) = folders("case", text=text)
+    (folder / "script.py").write_text(STARTED.format(kind=kind, method=method, field=field) + HELD_BY_MODELS)
+    done = mpiexec(2, "script.py", folder=folder)
+    held = [[int(word) for word in line.split()[1:]] for line in done.stdout.splitlines() if line.startswith("held")]
+    first, second = held
+    for start, checkpoint, *_ in held:
+        assert start == 11 * columns and checkpoint <= (11 + 2 * halo) * columns
+    assert first[2:] == [22 * columns, 22 * columns] and second[2] < 11 * columns and second[3] == 0
+
+
 @pytest.mark.parametrize(
     ("changes", "count", "code", "words"),
     [

@@ -124,8 +124,8 @@ class Device:
         copies = [self.host(array) for array in arrays]
         return lambda: copies
 
-    def fill(self, array: Any, values: np.ndarray) -> None:
-        """Overwrite a device array with host values of the same shape."""
+    def fill(self, array: Any, values: Any) -> None:
+        """Overwrite a device array with host values of the same shape, or with a result of `local_copy`."""
         raise NotImplementedError
 
     def fill_owned(self, array: Any, values: np.ndarray) -> None:

@@ -402,7 +402,7 @@ class Engine:
         begun = [copy(one.force) for one in fields.prognostic()]
         steps.step(dt, time)
         for one in fields.prognostic():
-            self.device.update(one.force, lambda now, before: self.real(0.5) * (before + now), begun.pop(0))
+            self.device.update(one.force, lambda last, first: self.real(0.5) * (first + last), begun.pop(0))
         self._restore_start(saved)
 
     def _restore_start(self, saved: Mapping[str, Any]) -> None:
@@ -470,7 +470,7 @@ class Engine:
         return min(((k, row + j, i) for row, point in each if point for k, j, i in [point]), default=None)
 
     def strongest_wind(self) -> tuple[tuple[int, int, int], float]:
-        """Return the point (k, j, i) of the maximum wind speed, and the speed, m/s; the first NaN, if there is one."""
+        """Return the point (k, j, i) of the maximum wind speed, and the speed, m/s, or the first point with NaN."""
 
         def strongest(*velocity: np.ndarray) -> tuple[float, tuple[int, ...]]:
             speeds = np.sqrt(sum(one.astype(np.float64) ** 2 for one in velocity))

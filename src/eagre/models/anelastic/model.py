@@ -367,7 +367,8 @@ class AnelasticFlow(BaseModel):
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the complete state for a bitwise identical restart."""
-        return {**with_perturbation(self._stepper.whole_state()), **grid_state(self.grid, restart_references(self.setup))}
+        references = restart_references(self.setup)
+        return {**with_perturbation(self._stepper.whole_state()), **grid_state(self.grid, references)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Load a state returned by `state`.
@@ -502,9 +503,9 @@ def adapt_state(state: State, current: State, setup: Setup, fresh: bool) -> Adap
     current = {name: array for name, array in current.items() if not name.startswith(("averages", "maps"))}
     check_state(state, {}, setup.grid, references=restart_references(setup))
     adapted = _with_missing_fields(state, current, setup, fresh)
-    kept = [name for name in adapted.state if name not in state]  # fields of the run, which need no check
-    fields = {name: array.shape for name, array in current.items() if array.ndim == 3 and name not in kept}
-    check_state(adapted.state, fields, setup.grid, [name for name in current if name not in (*fields, *kept)])
+    added = [name for name in adapted.state if name not in state]  # fields of the run, which need no check
+    fields = {name: array.shape for name, array in current.items() if array.ndim == 3 and name not in added}
+    check_state(adapted.state, fields, setup.grid, [name for name in current if name not in (*fields, *added)])
     return adapted
 
 

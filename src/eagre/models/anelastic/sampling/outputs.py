@@ -232,10 +232,8 @@ def blocked_wind(
         values, others = wind[axis], tuple(one for one in range(3) if one != along)
         each = rows.each(((values * mass).sum(axis=others), mass.sum(axis=others), float(np.abs(values).max())))
         flux, total, fastest = zip(*each, strict=True)
-        if along == 1:
-            mean = np.concatenate(flux) / np.concatenate(total)
-        else:
-            mean = sum(flux[1:], flux[0]) / sum(total[1:], total[0])
+        joined = np.concatenate if along == 1 else np.add.reduce
+        mean = joined(flux) / joined(total)
         max_mean = float(mean.flat[np.abs(mean).argmax()])
         if abs(max_mean) > MIN_BLOCKED_FRACTION * max(fastest):
             use = f'; use boundaries_{axis} = "open" or "periodic" for a wind through the domain'
