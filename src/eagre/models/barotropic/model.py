@@ -289,7 +289,7 @@ class BarotropicVorticity(BaseModel):
         return {variable.name: variable for variable in listed}
 
     def field(self, name: str) -> np.ndarray:
-        """Return a host copy of a field at the points, (ny, nx)."""
+        """Return a host copy of a field at the points, (ny, nx); it is empty in processes other than the first."""
         if name not in self.variables:
             raise unknown_field(name, self.variables)
         return field_of(self._engine, name, self.time)
@@ -297,7 +297,8 @@ class BarotropicVorticity(BaseModel):
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
         """Return values of fields at the points (j, i)."""
         j, i = check_sample(names, points, self.variables, self.grid)
-        return {name: self.field(name)[j, i] for name in names}
+        fields = {name: self.field(name) for name in names}
+        return {name: field[j, i] if field.size else field for name, field in fields.items()}
 
     @property
     def wall_points(self) -> np.ndarray | None:
@@ -319,13 +320,13 @@ class BarotropicVorticity(BaseModel):
 
     def state(self) -> dict[str, np.ndarray]:
         """Return host copies of all arrays and times that a bitwise identical restart needs."""
-        return {**self._stepper.state(), **grid_state(self.grid, self.setup.restart_references)}
+        return {**self._stepper.whole_state(), **grid_state(self.grid, self.setup.restart_references)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Restore a state that `state` returned for a model of the same configuration."""
         numbers = ("steps", "start", "landed")
         check_state(state, self._fields_of_state(state), self.grid, numbers, self.setup.restart_references)
-        self._stepper.restore(state)
+        self._stepper.go_on_from(state)
         self._unused = unused_field_notes(self.setup, state)
         self._stepper.checkpoint.forget()
 
@@ -352,7 +353,10 @@ class BarotropicVorticity(BaseModel):
         return {**integrals, "max_velocity_x": u, "max_velocity_y": v, "transport_per_depth": transport}
 
     def energy_budget(self) -> dict[str, float]:
-        """Return sources and sinks of energy and the residual of the Jacobian (see `budget.energy_budget`)."""
+        """Return sources and sinks of energy and the residual of the Jacobian (see `budget.energy_budget`).
+
+        The result is empty in processes other than the first.
+        """
         return energy_budget(self)
 
     @property
@@ -363,6 +367,8 @@ class BarotropicVorticity(BaseModel):
     def energy_spectrum(self) -> tuple[np.ndarray, np.ndarray]:
         """Return wavenumbers, 1 / m, and kinetic energy per area in each wavenumber bin, m2 / s2 (upper layer)."""
         psi, grid = self.field("streamfunction"), self.grid
+        if not psi.size:  # in processes other than the first
+            return psi, psi
         return diagnostics.energy_spectrum(psi, grid.dx, grid.dy, self.setup.periodic)
 
     def statistics(self) -> dict[str, float]:
@@ -377,7 +383,8 @@ class BarotropicVorticity(BaseModel):
     @property
     def summary_rows(self) -> list[tuple[str, str]]:
         """Rows of the run summary: energy, enstrophy, energy budget, streamfunction, velocities."""
-        return summary_rows_of(self.diagnostics(), self.energy_budget())
+        diagnostics, budget = self.diagnostics(), self.energy_budget()
+        return summary_rows_of(diagnostics, budget) if budget else []
 
     def settings(self) -> dict[str, str | float | int]:
         """Return the resolved configuration, for the attributes of output files."""

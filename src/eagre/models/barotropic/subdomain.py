@@ -28,10 +28,13 @@ class Subdomain:
     ----------
     rows : slice
         Rows of a global field on the device, including walls or halo rows.
+    walls : tuple of bool
+        Whether the first and the last row are boundary rows of the basin.
     """
 
     def __init__(self, setup: Setup, device: Device, precision: str, slab: Slab) -> None:
-        self.rows = rows = slab.rows
+        self.rows, self.walls = slab.rows, slab.walls
+        rows = self.rows
         if slab.heights:
             grid = setup.grid
             grid = replace(grid, ny=rows.stop - rows.start, y0=grid.y0 + rows.start * grid.dy)
@@ -48,8 +51,15 @@ class Subdomain:
         return [fused(step(self.stages, old), FUSIONS, self.stages, old) for old in (0, 1)]
 
     def start_from(self, q: list[np.ndarray], tracer: np.ndarray | None, particles: np.ndarray | None) -> None:
-        """Load global fields with boundary points and clear the stored tendencies."""
-        self.fields.begin([values[self.rows] for values in q])
+        """Load global fields with boundary points, set to 0 on the boundary, and clear the stored tendencies."""
+        fields = []
+        for values in q:
+            local = values[self.rows].copy()
+            local[:, [0, -1]] = 0.0
+            south, north = self.walls
+            local[: int(south)] = local[len(local) - int(north) :] = 0.0
+            fields.append(local)
+        self.fields.begin(fields)
         if tracer is not None:
             self.fields.fill(self.fields.tracer[0], tracer[self.rows])
         if particles is not None:

@@ -103,12 +103,14 @@ def energy_budget(model: Any) -> dict[str, float]:
     dict
         wind, viscosity, friction, biharmonic, beta, advection, topography; total, the sum of these; and residual,
         advection divided by the largest of the first four. Beta, advection and topography vanish in exact arithmetic
-        for the Arakawa Jacobian.
+        for the Arakawa Jacobian. Empty in processes other than the first.
     """
     engine, setup = model._engine, model.setup
     layers = range(engine.count)
-    wind = engine.pad(setup.curl_at(model.time))[INNER]
     psi, q = ([engine.padded(name, layer).astype(np.float64) for layer in layers] for name in ("psi", "q"))
+    if not engine.is_first:
+        return {}
+    wind = engine.pad(setup.curl_at(model.time))[INNER]
     weights = (1.0,) if setup.layers is None else setup.layers.thickness_fractions
     rates: dict[str, float] = {}
     for layer, weight in zip(layers, weights, strict=True):

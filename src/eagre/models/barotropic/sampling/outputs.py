@@ -57,6 +57,8 @@ def field_of(engine: Any, name: str, time: float) -> np.ndarray:
         psi, q = ([engine.points(field, k) for k in range(engine.count)] for field in ("psi", "q"))
         return relative_vorticity(setup, layer, psi, q)
     psi = engine.padded("psi")
+    if not psi.size:  # in processes other than the first
+        return psi
     wrap_x, wrap_y = setup.periodic
     inner = (slice(wrap_y, psi.shape[0] - wrap_y), slice(wrap_x, psi.shape[1] - wrap_x))
     u, v = (values[inner] for values in velocity(psi, setup.grid.dx, setup.grid.dy))
