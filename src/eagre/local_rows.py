@@ -62,8 +62,10 @@ class LocalRows:
     high: int
 
     @classmethod
-    def of(cls, device: Any, grid: Grid, min_rows: int = 1, margin: int = MARGIN) -> LocalRows:
+    def of(cls, device: Any, grid: Grid, min_rows: int = 1, margin: int = MARGIN, walls: int = 0) -> LocalRows:
         """Return the rows of this process and `margin` rows of its neighbours.
+
+        walls : rows on the southern and on the northern wall, which the first and the last process have in addition.
 
         Raises
         ------
@@ -72,8 +74,10 @@ class LocalRows:
         """
         if not (isinstance(device, Group) and device.of_processes):
             return cls.whole(grid)
-        check_thickness(device, grid.ny, min_rows, "rows", f"{min_rows} rows or more each")
-        starts = np.cumsum([0, *equal_parts(grid.ny, len(device.devices))])
+        count, inner = len(device.devices), grid.ny - 2 * walls
+        check_thickness(device, inner, min_rows, "rows", f"{min_rows} rows or more each")
+        starts = np.cumsum([walls, *equal_parts(inner, count)])
+        starts[0], starts[-1] = 0, grid.ny
         first, last = int(starts[device.rank]), int(starts[device.rank + 1])
         return cls(grid, device, first, last, max(first - margin, 0), min(last + margin, grid.ny))
 

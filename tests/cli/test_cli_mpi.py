@@ -200,6 +200,59 @@ variables = ["u", "theta", "wind_speed", "vorticity", "pressure", "smoke", "w_ma
 file = "restart.nc"
 """
 
+GYRE = """
+model = "barotropic"
+[run]
+end_time = "8 h"
+device = "cpu"
+[basin]
+nx = 24
+ny = 22
+length_x = "1000 km"
+[physics]
+beta = 2e-11
+viscosity = "500 m2/s"
+[wind]
+stress = "0.1 N/m2"
+depth = "500 m"
+[initial]
+relative_vorticity = "1e-7 * sin(2 * pi * x / 1e6) * sin(pi * y / 1e6)"
+[topography]
+height = "50 * exp(-hypot(x - 4e5, y - 5e5)**2 / 2e10)"
+depth = "500 m"
+coriolis = 1e-4
+[tracer]
+initial = "x / 1e6 + y / 3e6"
+[numerics]
+time_step = "30 min"
+[output]
+file = "out.nc"
+interval = "4 h"
+variables = ["streamfunction", "relative_vorticity", "speed", "tracer", "wind_forcing"]
+[restart]
+file = "restart.nc"
+"""
+WAVES = """
+model = "potential-waves"
+[run]
+end_time = "2 s"
+device = "cpu"
+[basin]
+nx = 33
+ny = 33
+length_x = 16.0
+length_y = 16.0
+depth = "1 - 0.01 * x"
+[initial]
+surface_elevation = "0.02 * exp(-((x - 8)**2 + (y - 7)**2) / 8)"
+[output]
+file = "out.nc"
+interval = "1 s"
+variables = ["surface_elevation", "velocity_x"]
+[restart]
+file = "restart.nc"
+"""
+
 
 def assert_close(ours, theirs, tolerance):
     """Compare the last record of two runs, relative to the largest value of each field."""
@@ -211,13 +264,12 @@ def assert_close(ours, theirs, tolerance):
                 np.testing.assert_allclose(values, expected, rtol=0.0, atol=tolerance * np.nanmax(np.abs(expected)))
 
 
-@pytest.mark.parametrize("model", ["air"])
-def test_a_restart_of_other_models(folders, model):
+@pytest.mark.parametrize(("text", "half", "tolerance"), [(AIR, "4", 1e-3), (GYRE, "4 h", 1e-4), (WAVES, "1", 1e-3)])
+def test_a_restart_of_other_models(folders, text, half, tolerance):
     """From 4 processes in 1 and in 3; sums of several processes are rounded differently."""
-    text, tolerance = {"air": (AIR, 1e-3)}[model]
     whole, first, second = folders("whole", "first", "second", text=text)
     eagre(whole, "run", "case.toml")
-    assert mpi_eagre(4, first, "run", "case.toml", "--set", "run.end_time=4").returncode == 0
+    assert mpi_eagre(4, first, "run", "case.toml", "--set", f"run.end_time={half}").returncode == 0
     shutil.copytree(first, second, dirs_exist_ok=True)
     done = mpi_eagre(3, first, "run", "case.toml", "--restart", "restart.nc")
     assert done.returncode == 0, done.stderr
@@ -242,6 +294,8 @@ def build(device):
     return model
 
 def size(one):
+    if isinstance(one, list):  # slabs
+        return max(size(value) for slab in one if slab is not None for value in slab.values())
     if hasattr(one, "parts"):
         return sum(part.size for part in one.parts if part is not None)
     return np.size(one)
@@ -261,21 +315,22 @@ Engine.{method} = start
 
 
 @pytest.mark.parametrize(
-    ("text", "kind", "method", "field", "columns", "halo"), [(AIR, "anelastic", "start", "u", 9 * 24, 4)]
+    ("text", "kind", "method", "field", "sizes"),
+    [  # largest initial field, array of the checkpoint and of the state, and output field; waves start from planes
+        (AIR, "anelastic", "start", "u", (11 * 9 * 24, 19 * 9 * 24, 22 * 9 * 24, 22 * 9 * 24)),
+        (GYRE, "barotropic", "set_state", "speed", (12 * 24, 12 * 24, 22 * 24, 22 * 24)),
+        (WAVES, "potential_waves", "set_surface", "surface_elevation", (33 * 33, 23 * 10 * 33, 33 * 10 * 33, 33 * 33)),
+    ],
 )
-def test_a_process_of_other_models_holds_its_rows(folders, text, kind, method, field, columns, halo):
-    """Sizes of the initial fields, the in-memory checkpoint, a restart file and a field; 2 processes have 11 rows each.
-
-    Copies of the state have halo rows on both sides. The first process alone has whole fields.
-    """
+def test_a_process_of_other_models_holds_its_rows(folders, text, kind, method, field, sizes):
+    """The first process alone has whole fields."""
     (folder,) = folders("case", text=text)
     (folder / "script.py").write_text(STARTED.format(kind=kind, method=method, field=field) + HELD_BY_MODELS)
     done = mpiexec(2, "script.py", folder=folder)
-    held = [[int(word) for word in line.split()[1:]] for line in done.stdout.splitlines() if line.startswith("held")]
-    first, second = held
-    for start, checkpoint, *_ in held:
-        assert start == 11 * columns and checkpoint <= (11 + 2 * halo) * columns
-    assert first[2:] == [22 * columns, 22 * columns] and second[2] < 11 * columns and second[3] == 0
+    lines = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("held")]
+    held = [[int(word) for word in line] for line in lines]
+    assert [one[0] for one in held] == [sizes[0]] * 2 and max(one[1] for one in held) <= sizes[1]
+    assert [one[2] >= sizes[2] for one in held] == [True, False] and [one[3] for one in held] == [sizes[3], 0]
 
 
 @pytest.mark.parametrize(

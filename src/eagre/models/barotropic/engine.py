@@ -88,7 +88,7 @@ class Engine:
     # -- state --------------------------------------------------------------------------------------
 
     def set_state(self, q: list[np.ndarray], tracer: np.ndarray | None, particles: np.ndarray | None) -> None:
-        """Set potential vorticities at points, (ny, nx), and compute psi."""
+        """Set potential vorticities at points of the rows of this process, (ny, nx), and compute psi."""
         fields = [self.pad(values) for values in q]
         for one in self.subdomains:
             one.start_from(fields, None if tracer is None else self.pad(tracer), particles)
@@ -189,6 +189,16 @@ class Engine:
         wrap_x, wrap_y = (int(wrap) for wrap in self.setup.periodic)
         values = self.padded(name, layer)
         return values[wrap_y : values.shape[0] - wrap_y, wrap_x : values.shape[1] - wrap_x]
+
+    def curl(self, time: float) -> np.ndarray:
+        """Return the wind forcing at a time, s, at points, (ny, nx), 1/s2; see `padded`."""
+        return self._collected(lambda one: {"curl": one.setup.curl_at(time)}).get("curl", np.empty((0, 0)))
+
+    def topography(self) -> np.ndarray | None:
+        """Return the topography at points, (ny, nx), 1/s; see `padded`."""
+        if self.setup.topography is None:
+            return None
+        return self._collected(lambda one: {"bed": np.asarray(one.setup.topography)}).get("bed", np.empty((0, 0)))
 
     @property
     def is_first(self) -> bool:

@@ -24,6 +24,7 @@ from eagre.models.barotropic.inputs import (
     field_at_points,
     grid_positions,
     initial_vorticity,
+    local_rows,
     wall_points,
 )
 from eagre.models.barotropic.layers import Layers
@@ -179,11 +180,15 @@ class BarotropicVorticity(BaseModel):
         plan = statistics_plan_of(time_statistics, {one.name: one for one in fields_of(*has)}, possible(*has))
         arrays = statistics_array_count(plan, precision) + wind_array_count(wind_forcing)
         check_memory(grid, self.device, precision, 1 + has[0], arrays)
+        rows = local_rows(self.device, grid)
+        with rows.agreed_errors():
+            fields = checked_curl(wind_forcing, rows, float(start_time))
+            fields["topography"] = None if topography is None else field_at_points("topography", topography, rows)
         self.setup = Setup(
             grid=grid,
             **checked(locals(), Boundaries, Numerics, Physics),
-            **checked_curl(wind_forcing, grid, float(start_time)),
-            topography=None if topography is None else field_at_points("topography", topography, grid),
+            **fields,
+            local=rows,
             layers=layers and of_type("layers", layers, Layers, "Layers(upper=4e-10, lower=1e-10)"),
             diffusivity=None if tracer is None else checked_number("tracer_diffusivity", tracer_diffusivity, 0.0),
             particles=0 if particles is None else len(particles),
@@ -193,8 +198,9 @@ class BarotropicVorticity(BaseModel):
         check_together(self.setup, precision)
         check_time_step(self.setup)
         relative = relative_vorticity, relative_vorticity_lower
-        start = initial_vorticity(self.setup, relative, (potential_vorticity, potential_vorticity_lower))
-        concentration = None if tracer is None else field_at_points("tracer", tracer, grid)
+        with rows.agreed_errors():
+            start = initial_vorticity(self.setup, relative, (potential_vorticity, potential_vorticity_lower))
+            concentration = None if tracer is None else field_at_points("tracer", tracer, rows)
         positions = None if particles is None else grid_positions(particles, grid, self.setup.periodic)
         self._engine = Engine(self.setup, self.device, precision)
         self._engine.set_state(start, concentration, positions)
