@@ -52,10 +52,10 @@ class DistributedArray:
         return DistributedArray(arrays, (len(range(*some.indices(self.shape[0]))), *self.shape[1:]), self.axis)
 
 
-class HostParts(NamedTuple):
-    """Host copy of a distributed array: its part on each device, None for devices of other processes; global shape."""
+class HostSlabs(NamedTuple):
+    """Host copy of a distributed array: the slab of each device, None for devices of other processes; global shape."""
 
-    parts: list[np.ndarray | None]
+    slabs: list[np.ndarray | None]
     shape: tuple[int, ...]
 
     @property
@@ -152,12 +152,12 @@ class DeviceMesh(Device):
             whole[(..., self.owned(rank), *trailing)] = values[(..., self.inside(rank), *trailing)]
         return whole
 
-    def fill(self, array: DistributedArray, values: np.ndarray | HostParts) -> None:
+    def fill(self, array: DistributedArray, values: np.ndarray | HostSlabs) -> None:
         for rank, (device, array_of_device) in enumerate(zip(self.devices, array.parts, strict=True)):
             if device.is_remote:
                 continue
-            if isinstance(values, HostParts):
-                device.fill(array_of_device, values.parts[rank])
+            if isinstance(values, HostSlabs):
+                device.fill(array_of_device, values.slabs[rank])
             else:
                 axis = array.axis
                 device.fill(array_of_device, values if axis is None else self.local_values(values, rank, axis))
@@ -171,16 +171,16 @@ class DeviceMesh(Device):
         local[..., self.inside(rank), :] = values
         device.fill(array.parts[rank], local)
 
-    def local_copy(self, array: DistributedArray) -> HostParts:
+    def local_copy(self, array: DistributedArray) -> HostSlabs:
         self.synchronize()
-        return HostParts(self.group.local_values(lambda rank: self.devices[rank].host(array.parts[rank])), array.shape)
+        return HostSlabs(self.group.local_values(lambda rank: self.devices[rank].host(array.parts[rank])), array.shape)
 
     def update(
-        self, array: DistributedArray, function: Callable[[np.ndarray, np.ndarray], np.ndarray], other: HostParts
+        self, array: DistributedArray, function: Callable[[np.ndarray, np.ndarray], np.ndarray], other: HostSlabs
     ) -> None:
         copy = self.local_copy(array)
-        values = self.group.local_values(lambda rank: function(copy.parts[rank], other.parts[rank]))  # type: ignore[arg-type]
-        self.fill(array, HostParts(values, array.shape))
+        values = self.group.local_values(lambda rank: function(copy.slabs[rank], other.slabs[rank]))  # type: ignore[arg-type]
+        self.fill(array, HostSlabs(values, array.shape))
 
     def collect(self, arrays: Mapping[str, DistributedArray]) -> dict[str, np.ndarray]:
         self.synchronize()
@@ -188,9 +188,9 @@ class DeviceMesh(Device):
         def owned(rank: int) -> dict[str, np.ndarray]:
             return {name: self._owned_part(array, rank) for name, array in arrays.items()}
 
-        def join(name: str, parts: list[np.ndarray]) -> np.ndarray:
+        def join(name: str, slabs: list[np.ndarray]) -> np.ndarray:
             axis = arrays[name].axis
-            return parts[0] if axis is None else np.concatenate(parts, axis=axis)
+            return slabs[0] if axis is None else np.concatenate(slabs, axis=axis)
 
         return self.group.collect(owned, join)
 

@@ -18,7 +18,7 @@ import numpy as np
 from eagre.backend.compilation.cells import cuda, entry
 from eagre.backend.device import Device, Launch
 from eagre.backend.group import Group
-from eagre.device_mesh import DeviceMesh, DistributedArray, HostParts
+from eagre.device_mesh import DeviceMesh, DistributedArray, HostSlabs
 from eagre.errors import ConvergenceError
 from eagre.models.anelastic.base.base_state import BaseState
 from eagre.models.anelastic.devices.step_subdomains import DistributedSteps, devices_of
@@ -548,7 +548,7 @@ class Engine:
             if values is self._copies.get(name):
                 self.device.copy(array, values)
             else:
-                is_local = isinstance(values, HostParts)
+                is_local = isinstance(values, HostSlabs)
                 self.device.fill(array, values if is_local else np.asarray(values).astype(self.real, copy=False))
         *counts, self.steps.previous_dt, last, one_before = map(float, state["counts"])
         self.steps.projection.steps = (last, one_before)

@@ -10,7 +10,7 @@ import numpy as np
 
 from eagre.backend.device import Device
 from eagre.backend.group import Group
-from eagre.device_mesh import HostParts
+from eagre.device_mesh import HostSlabs
 from eagre.errors import ConvergenceError
 from eagre.models.potential_waves.laplace.base import Laplace
 from eagre.models.potential_waves.laplace.solver import LaplaceProblem
@@ -244,7 +244,7 @@ class Engine:
         """Load a state of `state` or `local_state` at a time, s."""
         for name, array in self._state_arrays().items():
             values = state[name]
-            is_local = isinstance(values, HostParts)
+            is_local = isinstance(values, HostSlabs)
             self.device.fill(array, values if is_local else values.astype(array.dtype, copy=False))
         self.counts = dict(zip(COUNTS, map(float, state["counts"]), strict=True))
         first_iterations, self._steps.tolerance, self._steps.last = map(float, state["ahead"])
