@@ -8,7 +8,7 @@ exchange is not done here but by the caller, which knows the stencil width (`Loc
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,6 +52,18 @@ class DistributedArray:
         return DistributedArray(arrays, (len(range(*some.indices(self.shape[0]))), *self.shape[1:]), self.axis)
 
 
+class HostSlabs(NamedTuple):
+    """Host copy of a distributed array: the slab of each device, None for devices of other processes; global shape."""
+
+    slabs: list[np.ndarray | None]
+    shape: tuple[int, ...]
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+
 class DeviceMesh(Device):
     """Group of devices, each with a slab of rows.
 
@@ -66,6 +78,7 @@ class DeviceMesh(Device):
         first = group.devices[0]
         self.group, self.rows, self.devices = group, rows, group.devices
         self.kind, self.target, self.name = group.kind, first.target, group.name
+        self.is_first = group.rank == 0
         self.is_one, self.of_processes = False, group.of_processes
         self.graphs, self.multiprocessors = group.graphs, first.multiprocessors
 
@@ -139,9 +152,64 @@ class DeviceMesh(Device):
             whole[(..., self.owned(rank), *trailing)] = values[(..., self.inside(rank), *trailing)]
         return whole
 
-    def fill(self, array: DistributedArray, values: np.ndarray) -> None:
+    def fill(self, array: DistributedArray, values: np.ndarray | HostSlabs) -> None:
         for rank, (device, array_of_device) in enumerate(zip(self.devices, array.parts, strict=True)):
-            device.fill(array_of_device, values if array.axis is None else self.local_values(values, rank, array.axis))
+            if device.is_remote:
+                continue
+            if isinstance(values, HostSlabs):
+                device.fill(array_of_device, values.slabs[rank])
+            else:
+                axis = array.axis
+                device.fill(array_of_device, values if axis is None else self.local_values(values, rank, axis))
+
+    def fill_owned(self, array: DistributedArray, values: np.ndarray) -> None:
+        if not self.of_processes:
+            self.fill(array, values)
+            return
+        rank, device = self.group.rank, self.devices[self.group.rank]
+        local = np.zeros(array.parts[rank].shape, array.dtype)
+        local[..., self.inside(rank), :] = values
+        device.fill(array.parts[rank], local)
+
+    def local_copy(self, array: DistributedArray) -> HostSlabs:
+        self.synchronize()
+        return HostSlabs(self.group.local_values(lambda rank: self.devices[rank].host(array.parts[rank])), array.shape)
+
+    def update(
+        self, array: DistributedArray, function: Callable[[np.ndarray, np.ndarray], np.ndarray], other: HostSlabs
+    ) -> None:
+        copy = self.local_copy(array)
+        values = self.group.local_values(lambda rank: function(copy.slabs[rank], other.slabs[rank]))  # type: ignore[arg-type]
+        self.fill(array, HostSlabs(values, array.shape))
+
+    def collect(self, arrays: Mapping[str, DistributedArray]) -> dict[str, np.ndarray]:
+        self.synchronize()
+
+        def owned(rank: int) -> dict[str, np.ndarray]:
+            return {name: self._owned_part(array, rank) for name, array in arrays.items()}
+
+        def join(name: str, slabs: list[np.ndarray]) -> np.ndarray:
+            axis = arrays[name].axis
+            return slabs[0] if axis is None else np.concatenate(slabs, axis=axis)
+
+        return self.group.collect(owned, join)
+
+    def begin_host(self, arrays: Sequence[Any]) -> Callable[[], list[np.ndarray]]:
+        copies = self.collect({str(n): array for n, array in enumerate(arrays)})
+        return lambda: list(copies.values())
+
+    def each(self, arrays: Sequence[DistributedArray], evaluate: Callable[..., Any]) -> list[tuple[int, Any]]:
+        self.synchronize()
+
+        def value(rank: int) -> tuple[int, Any]:
+            return self.owned(rank).start, evaluate(*(self._owned_part(array, rank) for array in arrays))
+
+        return self.group.each(value)
+
+    def _owned_part(self, array: DistributedArray, rank: int) -> np.ndarray:
+        """Return a host copy of the owned rows of a part; see `local_values` of `Group`."""
+        values = self.devices[rank].host(array.parts[rank])
+        return values if array.axis is None else values[(..., self.inside(rank), *(slice(None),) * (-1 - array.axis))]
 
     def sample(self, array: DistributedArray, *indices: np.ndarray) -> np.ndarray:
         *over, j, i = np.broadcast_arrays(*indices)

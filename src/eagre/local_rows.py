@@ -17,7 +17,7 @@ import numpy as np
 from eagre.backend.group import Group
 from eagre.decomposition import check_thickness, equal_parts
 from eagre.errors import EagreError
-from eagre.grid import Grid
+from eagre.grid import Grid, Levels
 
 MARGIN = 2  # rows of the neighbours
 
@@ -62,14 +62,24 @@ class LocalRows:
     high: int
 
     @classmethod
-    def of(cls, device: Any, grid: Grid, min_rows: int = 1) -> LocalRows:
-        """Return the rows of this process; raise `InputError` if a process has less than `min_rows` rows."""
+    def of(cls, device: Any, grid: Grid, min_rows: int = 1, margin: int = MARGIN, walls: int = 0) -> LocalRows:
+        """Return the rows of this process and `margin` rows of its neighbours.
+
+        walls : rows on the southern and on the northern wall, which the first and the last process have in addition.
+
+        Raises
+        ------
+        InputError
+            If a process has less than `min_rows` rows.
+        """
         if not (isinstance(device, Group) and device.of_processes):
             return cls.whole(grid)
-        check_thickness(device, grid.ny, min_rows, "rows", f"{min_rows} rows or more each")
-        starts = np.cumsum([0, *equal_parts(grid.ny, len(device.devices))])
+        count, inner = len(device.devices), grid.ny - 2 * walls
+        check_thickness(device, inner, min_rows, "rows", f"{min_rows} rows or more each")
+        starts = np.cumsum([walls, *equal_parts(inner, count)])
+        starts[0], starts[-1] = 0, grid.ny
         first, last = int(starts[device.rank]), int(starts[device.rank + 1])
-        return cls(grid, device, first, last, max(first - MARGIN, 0), min(last + MARGIN, grid.ny))
+        return cls(grid, device, first, last, max(first - margin, 0), min(last + margin, grid.ny))
 
     @classmethod
     def whole(cls, grid: Grid | LocalRows) -> LocalRows:
@@ -86,10 +96,14 @@ class LocalRows:
         return self.held_grid.shape_of(location)
 
     def held(self, values: Any, location: str = "centre") -> Any:
-        """Return the rows low .. high - 1 of a field of the whole domain; other values are unchanged."""
-        if self.group is None or np.shape(values) != self.grid.shape_of(location):
+        """Return the rows low .. high - 1 of a field of the whole domain, (.., ny, nx); other values are unchanged."""
+        if self.group is None or np.shape(values)[-2:] != self.grid.shape_of(location):
             return values
-        return np.asarray(values)[self.low : self.high + (location == "corner")]
+        return np.asarray(values)[..., self.low : self.high + (location == "corner"), :]
+
+    def held_levels(self, levels: Levels) -> Levels:
+        """Return levels over the terrain of the rows low .. high - 1."""
+        return replace(levels, terrain_height=self.held(levels.terrain_height))
 
     def take(self, values: np.ndarray, first: int, last: int) -> np.ndarray:
         """Return the rows first .. last - 1 of a host field; zeros without memory for rows of other processes."""

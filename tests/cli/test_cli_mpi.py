@@ -179,6 +179,178 @@ def test_a_process_holds_its_rows(tmp_path):
                      "rows 13 12 [False, False, True]"]  # fmt: skip
 
 
+AIR = """
+model = "anelastic"
+[run]
+end_time = "8 s"
+device = "cpu"
+[domain]
+nx = 24
+ny = 22
+levels = 9
+length_x = 2400.0
+length_y = 2200.0
+top_height = 800.0
+boundaries_x = "open"
+terrain_height = "40 * exp(-((x - 1200)**2 + (y - 1000)**2) / 1e5)"
+[atmosphere]
+buoyancy_frequency = 0.01
+wind = [10.0, 0.0]
+[initial]
+theta_perturbation = "exp(-((x - 900)**2 + (y - 1500)**2 + (z - 300)**2) / 4e4)"
+noise = { amplitude = 0.1, below = 500.0 }
+[scalars]
+smoke = "exp(-(x**2 + (y - 1000)**2) / 4e4)"
+[numerics]
+time_step = "1 s"
+[output]
+file = "out.nc"
+interval = "4 s"
+variables = ["u", "theta", "wind_speed", "vorticity", "pressure", "smoke", "w_max"]
+[restart]
+file = "restart.nc"
+"""
+
+GYRE = """
+model = "barotropic"
+[run]
+end_time = "8 h"
+device = "cpu"
+[basin]
+nx = 24
+ny = 22
+length_x = "1000 km"
+[physics]
+beta = 2e-11
+viscosity = "500 m2/s"
+[wind]
+stress = "0.1 N/m2"
+depth = "500 m"
+[initial]
+relative_vorticity = "1e-7 * sin(2 * pi * x / 1e6) * sin(pi * y / 1e6)"
+[topography]
+height = "50 * exp(-hypot(x - 4e5, y - 5e5)**2 / 2e10)"
+depth = "500 m"
+coriolis = 1e-4
+[tracer]
+initial = "x / 1e6 + y / 3e6"
+[numerics]
+time_step = "30 min"
+[output]
+file = "out.nc"
+interval = "4 h"
+variables = ["streamfunction", "relative_vorticity", "speed", "tracer", "wind_forcing"]
+[restart]
+file = "restart.nc"
+"""
+WAVES = """
+model = "potential-waves"
+[run]
+end_time = "2 s"
+device = "cpu"
+[basin]
+nx = 33
+ny = 33
+length_x = 16.0
+length_y = 16.0
+depth = "1 - 0.01 * x"
+[initial]
+surface_elevation = "0.02 * exp(-((x - 8)**2 + (y - 7)**2) / 8)"
+[output]
+file = "out.nc"
+interval = "1 s"
+variables = ["surface_elevation", "velocity_x"]
+[restart]
+file = "restart.nc"
+"""
+
+
+def assert_close(ours, theirs, tolerance):
+    """Compare the last record of two runs, relative to the largest value of each field."""
+    with xr.open_dataset(ours / "out.nc") as one, xr.open_dataset(theirs / "out.nc") as other:
+        assert list(one) == list(other) and one.time[-1] == other.time[-1]
+        for key in set(other) - {"time_bounds"}:
+            values, expected = (data[key].isel(time=-1, missing_dims="ignore").values for data in (one, other))
+            if expected.dtype.kind == "f":
+                np.testing.assert_allclose(values, expected, rtol=0.0, atol=tolerance * np.nanmax(np.abs(expected)))
+
+
+@pytest.mark.parametrize(("text", "half", "tolerance"), [(AIR, "4", 1e-3), (GYRE, "4 h", 1e-4), (WAVES, "1", 1e-3)])
+def test_a_restart_of_other_models(folders, text, half, tolerance):
+    """From 4 processes in 1 and in 3; sums of several processes are rounded differently."""
+    whole, first, second = folders("whole", "first", "second", text=text)
+    eagre(whole, "run", "case.toml")
+    assert mpi_eagre(4, first, "run", "case.toml", "--set", f"run.end_time={half}").returncode == 0
+    shutil.copytree(first, second, dirs_exist_ok=True)
+    done = mpi_eagre(3, first, "run", "case.toml", "--restart", "restart.nc")
+    assert done.returncode == 0, done.stderr
+    eagre(second, "run", "case.toml", "--restart", "restart.nc")
+    for folder in (first, second):
+        assert_close(folder, whole, tolerance)
+
+
+HELD_BY_MODELS = """
+import numpy as np
+import eagre
+from eagre.models.registry import load_case
+from mpi4py import MPI
+
+def build(device):
+    model = load_case("case.toml").build(device)
+    start = max(size(one) for one in STARTED)
+    checkpoint = max(size(one) for one in model._stepper.state().values())
+    written = max(size(one) for one in model.state().values()), model.field(FIELD).size
+    for held in MPI.COMM_WORLD.gather((start, checkpoint, *written), root=0) or ():
+        print("held", *held)
+    return model
+
+def size(one):
+    if isinstance(one, list):  # slabs
+        return max(size(value) for slab in one if slab is not None for value in slab.values())
+    if hasattr(one, "slabs"):
+        return sum(slab.size for slab in one.slabs if slab is not None)
+    return np.size(one)
+
+eagre.distributed(build, "cpu")
+"""
+STARTED = """
+from eagre.models.{kind}.engine import Engine
+STARTED, FIELD, method = [], "{field}", Engine.{method}
+
+def start(self, fields, *more):
+    STARTED.extend(fields.values() if isinstance(fields, dict) else fields)
+    return method(self, fields, *more)
+
+Engine.{method} = start
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "method", "field", "sizes", "fields"),
+    [  # largest initial field, array of the checkpoint and of the state; output field of each process
+        (AIR, "anelastic", "start", "u", (11 * 9 * 24, 19 * 9 * 24, 22 * 9 * 24), [22 * 9 * 24, 0]),
+        (GYRE, "barotropic", "set_state", "speed", (12 * 24, 12 * 24, 22 * 24), [22 * 24, 0]),
+        (
+            WAVES,
+            "potential_waves",
+            "set_surface",
+            "surface_elevation",
+            (33 * 33, 23 * 10 * 33, 33 * 10 * 33),
+            [33 * 33, 33 * 33],
+        ),
+    ],
+)
+def test_a_process_of_other_models_holds_its_rows(folders, text, kind, method, field, sizes, fields):
+    """The first process alone has whole fields, except planes of the waves."""
+    (folder,) = folders("case", text=text)
+    (folder / "script.py").write_text(STARTED.format(kind=kind, method=method, field=field) + HELD_BY_MODELS)
+    done = mpiexec(2, "script.py", folder=folder)
+    lines = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("held")]
+    held = [[int(word) for word in line] for line in lines]
+    assert [one[0] for one in held] == [sizes[0]] * 2 and max(one[1] for one in held) <= sizes[1]
+    assert [one[2] >= sizes[2] for one in held] == [True, False] and [one[3] for one in held] == fields
+
+
 @pytest.mark.parametrize(
     ("changes", "count", "code", "words"),
     [

@@ -61,6 +61,7 @@ class Device:
     graphs = False  # whether `repeated` combines many launches into one
     is_remote = False  # whether another process has the device: its arrays have a shape only
     of_processes = False  # whether several processes run together; copies to the host are then collective operations
+    is_first = True  # whether this process writes files: it alone has the arrays of `collect`
     is_one = True  # False for multi-device meshes, which do not support `transfer`
     starts_early = False  # whether `early` launches may overlap the end of the previous launch
     laid_out: layouts.LaunchParameters | None = None  # explicit launch parameters instead of the default ones
@@ -123,9 +124,32 @@ class Device:
         copies = [self.host(array) for array in arrays]
         return lambda: copies
 
-    def fill(self, array: Any, values: np.ndarray) -> None:
-        """Overwrite a device array with host values of the same shape."""
+    def fill(self, array: Any, values: Any) -> None:
+        """Overwrite a device array with host values of the same shape, or with a result of `local_copy`."""
         raise NotImplementedError
+
+    def fill_owned(self, array: Any, values: np.ndarray) -> None:
+        """Overwrite a field; of several processes, each has the values of its rows and sets no halo rows."""
+        self.fill(array, values)
+
+    def local_copy(self, array: Any) -> Any:
+        """Return a host copy that `fill` restores; each process of a run copies its part."""
+        return self.host(array)
+
+    def update(self, array: Any, function: Callable[[np.ndarray, np.ndarray], np.ndarray], other: Any) -> None:
+        """Overwrite an array by a function of its values and of a `local_copy` of an array of this shape."""
+        self.fill(array, function(self.host(array), other))
+
+    def collect(self, arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """Return host copies of arrays; of several processes, only the first has them and the others return {}."""
+        return {name: self.host(array) for name, array in arrays.items()}
+
+    def each(self, arrays: Sequence[Any], evaluate: Callable[..., Any]) -> list[tuple[int, Any]]:
+        """Return the first row of each subdomain and a small value, computed from host copies of fields, (.., ny, nx).
+
+        The process of a subdomain evaluates it; all processes have the results.
+        """
+        return [(0, evaluate(*map(self.host, arrays)))]
 
     def sample(self, array: Any, *indices: np.ndarray) -> np.ndarray:
         """Return a host copy of ``array[:, j, i]`` or ``array[:, k, j, i]``: points of all components of a field."""

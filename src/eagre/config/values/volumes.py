@@ -15,6 +15,7 @@ from eagre.config.values.types import key_of
 from eagre.config.values.units import DIMENSIONS
 from eagre.errors import InputError
 from eagre.grid import Grid, Levels
+from eagre.local_rows import LocalRows
 
 NAMES = ("x", "y", "z", "terrain_height")
 """Names in expressions: coordinates and the height of the ground below, m; z is upward from 0, not from the ground."""
@@ -26,12 +27,17 @@ class VolumeValue:
 
     source: float | Expression
 
-    def at_points(self, grid: Grid, levels: Levels) -> float | np.ndarray:
-        """Return a number, or an array of shape (nz, ny, nx)."""
+    def at_points(self, grid: Grid | LocalRows, levels: Levels) -> float | np.ndarray:
+        """Return a number, or an array of shape (nz, ny, nx).
+
+        grid : the grid, or the rows of a process; `levels` and the result then have these rows.
+        """
         if isinstance(self.source, Expression):
+            rows = LocalRows.whole(grid)
             ground = 0.0 if levels.terrain_height is None else levels.terrain_height
-            z = np.broadcast_to(levels.z, (levels.height.size, *grid.shape))
-            return self.source(x=grid.x[None, None, :], y=grid.y[None, :, None], z=z, terrain_height=ground)
+            z = np.broadcast_to(levels.z, (levels.height.size, *rows.shape_of("centre")))
+            x, y = rows.grid.x[None, None, :], rows.grid.y[None, rows.low : rows.high, None]
+            return self.source(x=x, y=y, z=z, terrain_height=ground)
         return self.source
 
 

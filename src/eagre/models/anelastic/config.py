@@ -22,6 +22,7 @@ from eagre.config.values.volumes import NumberVolume, SpeedVolume, TemperatureVo
 from eagre.config.water.terrain import Crs
 from eagre.errors import InputError
 from eagre.grid import Grid, Levels
+from eagre.local_rows import LocalRows
 from eagre.models.anelastic.case.atmosphere_section import AtmosphereSection
 from eagre.models.anelastic.case.forcing_sections import ForcingSection
 from eagre.models.anelastic.case.measured_sections import (
@@ -180,10 +181,14 @@ class NoiseSection(Section):
         "maximum height of the noise, metres; the top by default", 400.0, default=None
     )
 
-    def make(self, levels: Levels, grid: Grid) -> np.ndarray:
-        """Return noise distributed uniformly between minus and plus the amplitude, (nz, ny, nx), K."""
-        shape = (levels.height.size, *grid.shape)
-        noise = self.amplitude * (2.0 * np.random.default_rng(self.seed).random(shape) - 1.0)
+    def make(self, levels: Levels, grid: Grid | LocalRows) -> np.ndarray:
+        """Return noise distributed uniformly between minus and plus the amplitude, (nz, ny, nx), K.
+
+        grid : the grid, or the rows of a process; `levels` and the result then have these rows.
+        """
+        rows, generator = LocalRows.whole(grid), np.random.default_rng(self.seed)
+        planes = np.stack([rows.held(generator.random(rows.grid.shape)) for _ in levels.height])
+        noise = self.amplitude * (2.0 * planes - 1.0)
         return noise if self.below is None else np.where(levels.z <= self.below, noise, 0.0)
 
 
@@ -299,7 +304,8 @@ class AnelasticCase(Case):
         from eagre.models.anelastic.base.atmosphere import check_height
         from eagre.models.anelastic.model import AnelasticFlow
 
-        grid, vertical = self._points()
+        rows, vertical = self._points(self.run.device if device is None else device)
+        grid = rows.grid
         with self.at("atmosphere"):
             atmosphere = self.atmosphere.make()
         levels, ground = self._levels(grid)
@@ -310,6 +316,8 @@ class AnelasticCase(Case):
             self.check_begin("maps")
         with self.at("domain", "levels" if domain.top_height is None else "top_height"):
             check_height(atmosphere, float(levels.height[-1]), domain.boundaries_z == "periodic")
+        with rows.agreed_errors():
+            start = self._start(rows, rows.held_levels(levels), atmosphere)
         sections = ("domain", "initial", "atmosphere", "sponge", "forcing", "surface", "closure", "numerics", "run")
         with self.naming("maps", *sections, "forcing.nudging"):
             model = AnelasticFlow(
@@ -319,7 +327,7 @@ class AnelasticCase(Case):
                 atmosphere=atmosphere,
                 boundaries={axis: getattr(domain, f"boundaries_{axis}") for axis in "xyz"},
                 terrain_height=ground,
-                **self._start(grid, levels, atmosphere),
+                **start,
                 **self.numerics.options(),
                 **({} if self.sponge is None else self.sponge.options()),
                 forcing=forcing,
@@ -333,14 +341,14 @@ class AnelasticCase(Case):
                 model.profiles(self.profiles.every, self.profiles.heights)
         return model
 
-    def _points(self) -> tuple[Grid, int | np.ndarray]:
-        """Return the grid and the levels, checked against the memory of the host."""
+    def _points(self, device: Any) -> tuple[LocalRows, int | np.ndarray]:
+        """Return the rows of this process and the levels, checked against the memory of the host."""
         with self.at("domain"):
-            grid = self.domain.grid()
+            rows = LocalRows.of(device, self.domain.grid(), margin=0)
         vertical = self.domain.vertical()
         count = vertical if isinstance(vertical, int) else vertical.size
-        check_input_memory(Grid(grid.nx, grid.ny * count, 1.0, 1.0))
-        return grid, vertical
+        check_input_memory(Grid(rows.grid.nx, (rows.high - rows.low) * count, 1.0, 1.0))
+        return rows, vertical
 
     def _surface(self, grid: Grid, capacity: np.ndarray) -> Surface | None:
         if self.surface is None:
@@ -364,31 +372,32 @@ class AnelasticCase(Case):
             periodic = domain.boundaries_z == "periodic"
             return checked_levels(domain.vertical(), domain.top_height, ground, grid, periodic), ground
 
-    def _start(self, grid: Grid, levels: Levels, atmosphere: Atmosphere) -> dict[str, Any]:
-        """Return the initial wind, theta and scalars, as arguments of the model."""
+    def _start(self, rows: LocalRows, levels: Levels, atmosphere: Atmosphere) -> dict[str, Any]:
+        """Return the initial wind, theta and scalars in the rows of this process, as arguments of the model."""
+        shape = (levels.height.size, *rows.shape_of("centre"))
         initial, wind = self.initial, []
         ambient = {"u": atmosphere.wind[0](levels.z), "v": atmosphere.wind[1](levels.z)}
         for name in ("u", "v", "w"):
             initial_value = getattr(initial, name)
             with self.at("initial", name):
-                value = ambient[name] if initial_value is None else initial_value.at_points(grid, levels)
-            wind.append(value if np.ndim(value) == 0 else np.broadcast_to(value, (levels.height.size, *grid.shape)))
-        heat = self._heat(grid, levels)
+                value = ambient[name] if initial_value is None else initial_value.at_points(rows, levels)
+            wind.append(value if np.ndim(value) == 0 else np.broadcast_to(value, shape))
+        heat = self._heat(rows, levels)
         scalars = {}
         for name, value in self.scalars.items():
             with self.at("scalars", name):
-                scalars[name] = value.at_points(grid, levels)
+                scalars[name] = value.at_points(rows, levels)
         return {"velocity": tuple(wind), **heat, "scalars": scalars}
 
-    def _heat(self, grid: Grid, levels: Levels) -> dict[str, Any]:
+    def _heat(self, rows: LocalRows, levels: Levels) -> dict[str, Any]:
         """Return the initial potential temperature or its perturbation, with the noise, as arguments of the model."""
         initial, fields = self.initial, {}
         for name in ("theta", "theta_perturbation"):
             value = getattr(initial, name)
             if value is not None:
                 with self.at("initial", name):
-                    fields[name] = value.at_points(grid, levels)
+                    fields[name] = value.at_points(rows, levels)
         if initial.noise is not None:
             for name in fields or ("theta_perturbation",):
-                fields[name] = fields.get(name, 0.0) + initial.noise.make(levels, grid)
+                fields[name] = fields.get(name, 0.0) + initial.noise.make(levels, rows)
         return fields

@@ -18,7 +18,7 @@ import numpy as np
 from eagre.backend.compilation.cells import cuda, entry
 from eagre.backend.device import Device, Launch
 from eagre.backend.group import Group
-from eagre.device_mesh import DeviceMesh, DistributedArray
+from eagre.device_mesh import DeviceMesh, DistributedArray, HostSlabs
 from eagre.errors import ConvergenceError
 from eagre.models.anelastic.base.base_state import BaseState
 from eagre.models.anelastic.devices.step_subdomains import DistributedSteps, devices_of
@@ -389,7 +389,8 @@ class Engine:
         # initial velocity as previous velocity
         for q_n, q_nm1 in zip(fields.velocity, fields.previous_velocity, strict=True):
             self.device.copy(q_nm1, q_n)
-        saved = {name: self.device.host(array) for name, array in fields.present.items() if name not in COMPONENTS}
+        copy = self.device.local_copy
+        saved = {name: copy(array) for name, array in fields.present.items() if name not in COMPONENTS}
         if self.subdomains[0].is_free:
             self._clear(fields.forces)
         else:
@@ -398,13 +399,13 @@ class Engine:
             steps.set_out(dt, time)
             steps.take_forces(dt)
         self._restore_start(saved)
-        begun = [self.device.host(one.force) for one in fields.prognostic()]
+        begun = [copy(one.force) for one in fields.prognostic()]
         steps.step(dt, time)
         for one in fields.prognostic():
-            self.device.fill(one.force, self.real(0.5) * (begun.pop(0) + self.device.host(one.force)))
+            self.device.update(one.force, lambda last, first: self.real(0.5) * (first + last), begun.pop(0))
         self._restore_start(saved)
 
-    def _restore_start(self, saved: Mapping[str, np.ndarray]) -> None:
+    def _restore_start(self, saved: Mapping[str, Any]) -> None:
         """Restore the velocity before the trial step and the saved fields."""
         fields = self.steps.fields
         for q_n, q_nm1 in zip(fields.velocity, fields.previous_velocity, strict=True):
@@ -422,18 +423,22 @@ class Engine:
 
     def _clear(self, arrays: Iterable[Any]) -> None:
         for array in arrays:
-            self.device.fill(array, np.zeros(self.setup.shape, self.real))
+            self.device.fill(array, np.broadcast_to(self.real(0.0), self.setup.shape))
 
     # -- the state ----------------------------------------------------------------------------------
 
     def start(self, fields: Mapping[str, np.ndarray]) -> None:
-        """Set the initial velocities, m/s, theta', K, and scalars by name, each (nz, ny, nx)."""
+        """Set the initial velocities, m/s, theta', K, and scalars by name, each (nz, ny, nx).
+
+        Of several processes, each has the fields in its rows.
+        """
         state_fields = self.steps.fields
         for name, array in self._arrays().items():
             if name in fields:
-                self.device.fill(array, fields[name].astype(self.real))
-        self.steps.inflow.start(fields)
-        self.project(first_step(self.setup, 1.0, self.velocity(), 1.0 / self.metric.stretch))
+                self.device.fill_owned(array, fields[name].astype(self.real))
+        self.steps.exchange()
+        self.steps.inflow.start({name: self._arrays()[name] for name in self.setup.scalars}, self.plane)
+        self.project(self._limit_of_first_step(1.0))
         self.steps.exchange()
         for q_nm1, q_n in zip(state_fields.previous_velocity, state_fields.velocity, strict=True):
             self.device.copy(q_nm1, q_n)
@@ -442,16 +447,51 @@ class Engine:
         """Return the first time step, s, for a target Courant number; None: the constant time step."""
         if courant is None:
             return self.setup.time_step
-        dt = first_step(self.setup, courant, self.velocity(), 1.0 / self.metric.stretch)
+        dt = self._limit_of_first_step(courant)
         return min(dt, 0.5 * courant / max(self.steps.fastest_mixing(), 1e-30))
+
+    def _limit_of_first_step(self, courant: float) -> float:
+        """Return the first time step, s, for a Courant number of the current wind."""
+
+        def limit(*velocity: np.ndarray) -> float:
+            v = Velocity(*(one.astype(np.float64) for one in velocity))
+            return first_step(self.setup, courant, v, 1.0 / self.metric.stretch)
+
+        return min(dt for _, dt in self.device.each(self.steps.fields.velocity, limit))
+
+    def first_invalid_point(self, name: str) -> tuple[int, int, int] | None:
+        """Return the first point (k, j, i) at which a field is not finite, or None."""
+
+        def first(values: np.ndarray) -> tuple[int, ...] | None:
+            wrong = ~np.isfinite(values)
+            return tuple(int(n) for n in np.argwhere(wrong)[0]) if wrong.any() else None
+
+        each = self.device.each([self.array(name)], first)
+        return min(((k, row + j, i) for row, point in each if point for k, j, i in [point]), default=None)
+
+    def strongest_wind(self) -> tuple[tuple[int, int, int], float]:
+        """Return the point (k, j, i) of the maximum wind speed, and the speed, m/s, or the first point with NaN."""
+
+        def strongest(*velocity: np.ndarray) -> tuple[float, tuple[int, ...]]:
+            speeds = np.sqrt(sum(one.astype(np.float64) ** 2 for one in velocity))
+            point = np.unravel_index(int(np.argmax(speeds)), speeds.shape)
+            return float(speeds[point]), tuple(int(n) for n in point)
+
+        each = self.device.each(self.steps.fields.velocity, strongest)
+        points = [((k, row + j, i), speed) for row, (speed, (k, j, i)) in each]
+        return min(points, key=lambda one: (not math.isnan(one[1]), 0.0 if math.isnan(one[1]) else -one[1], one[0]))
 
     def _arrays(self) -> dict[str, Any]:
         """Return the current arrays by field name."""
         return self.steps.fields.present
 
     def field(self, name: str) -> np.ndarray:
-        """Return a host copy of a current field or of ``"phi"``, (nz, ny, nx)."""
-        return self.device.host(self.array(name))
+        """Return a host copy of a current field or of ``"phi"``, (nz, ny, nx); see `fields`."""
+        return self.fields([name]).get(name, np.empty(0))
+
+    def fields(self, names: Sequence[str]) -> dict[str, np.ndarray]:
+        """Return host copies of fields by name; of several processes, only the first has them."""
+        return self.device.collect({name: self.array(name) for name in names})
 
     def array(self, name: str) -> Any:
         """Return the device array of a current field or of ``"phi"``."""
@@ -476,8 +516,12 @@ class Engine:
         )[0]
 
     def state(self) -> dict[str, np.ndarray]:
-        """Return host copies of the state for a bitwise identical restart, except the time."""
-        return {name: self.device.host(array) for name, array in self._state_arrays().items()} | self._numbers()
+        """Return host copies of the state for a bitwise identical restart, except the time; see `fields`."""
+        return self.device.collect(self._state_arrays()) | self._numbers()
+
+    def local_state(self) -> dict[str, Any]:
+        """Return the state in the rows of this process, for `restore`."""
+        return {name: self.device.local_copy(array) for name, array in self._state_arrays().items()} | self._numbers()
 
     def _numbers(self) -> dict[str, np.ndarray]:
         numbers = [*(self.counts[name] for name in COUNTS), self.steps.previous_dt, *self.steps.projection.steps]
@@ -486,28 +530,30 @@ class Engine:
     def checkpoint(self) -> dict[str, Any]:
         """Return an in-memory checkpoint, valid until the next call; a small checkpoint stays on the GPU."""
         if self._batches is None:
-            return self.state()
+            return self.local_state()
         arrays = self._state_arrays()
         size = sum(array.nbytes for array in arrays.values())
         if size > MAX_CHECKPOINT_SIZE or (not self._copies and self.device.free_memory() < 2 * size):
-            return self.state()
+            return self.local_state()
         for name, array in arrays.items():
             if name not in self._copies:
                 self._copies[name] = self.device.zeros(array.shape, array.dtype)
             self.device.copy(self._copies[name], array)
         return self._copies | self._numbers()
 
-    def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Load a state of `state`, or the last checkpoint returned by `checkpoint`."""
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Load a state of `state` or `local_state`, or the last checkpoint returned by `checkpoint`."""
         for name, array in self._state_arrays().items():
-            if state[name] is self._copies.get(name):
-                self.device.copy(array, state[name])
+            values = state[name]
+            if values is self._copies.get(name):
+                self.device.copy(array, values)
             else:
-                self.device.fill(array, np.asarray(state[name]).astype(self.real))
+                is_local = isinstance(values, HostSlabs)
+                self.device.fill(array, values if is_local else np.asarray(values).astype(self.real, copy=False))
         *counts, self.steps.previous_dt, last, one_before = map(float, state["counts"])
         self.steps.projection.steps = (last, one_before)
         self.counts = dict(zip(COUNTS, counts, strict=True))
 
     def velocity(self) -> Velocity:
-        """Return host copies of u, v and w, m/s, float64."""
-        return Velocity(*(self.device.host(one).astype(np.float64) for one in self.steps.fields.velocity))
+        """Return host copies of u, v and w, m/s, float64; empty in processes other than the first."""
+        return Velocity(*(self.field(name).astype(np.float64) for name in COMPONENTS))

@@ -16,6 +16,7 @@ from eagre.checks import checked_number, one_of
 from eagre.decomposition import check_memory_of_each, equal_parts
 from eagre.errors import InputError, MemoryNeededError
 from eagre.grid import Grid, Levels
+from eagre.local_rows import LocalRows
 from eagre.models.anelastic.setup import Setup
 from eagre.plausible import check_plausible
 
@@ -145,11 +146,11 @@ def _checked_count(levels: Any) -> int:
     return int(checked_number("levels", count, 1, 2**20))
 
 
-def checked_volume(name: str, value: Any, shape: tuple[int, int, int]) -> np.ndarray:
-    """Return a number, profile (nz, 1, 1) or field (nz, ny, nx) as a field of finite numbers, float64."""
-    array = array_copy(name, value)
+def checked_volume(name: str, value: Any, nz: int, rows: LocalRows) -> np.ndarray:
+    """Return a number, profile (nz, 1, 1) or field (nz, ny, nx) in the rows of this process, finite, float64."""
+    array, shape = array_copy(name, rows.held(value)), (nz, *rows.grid.shape)
     try:
-        field = np.array(np.broadcast_to(array, shape))
+        field = np.array(np.broadcast_to(array, (nz, *rows.shape_of("centre"))))
     except ValueError:
         field = None
     if field is None or array.ndim not in (0, 3):
@@ -161,15 +162,15 @@ def checked_volume(name: str, value: Any, shape: tuple[int, int, int]) -> np.nda
     if not np.isfinite(field).all():
         k, j, i = (int(n) for n in np.argwhere(~np.isfinite(field))[0])
         raise InputError(
-            f"{name} with {field[k, j, i]} at (k, j, i) = ({k}, {j}, {i})",
+            f"{name} with {field[k, j, i]} at (k, j, i) = ({k}, {j + rows.low}, {i})",
             allowed="finite numbers",
             problem=f"The field {name} is not finite.",
         )
     return field
 
 
-def checked_scalars(scalars: Mapping[str, Any] | None, shape: tuple[int, int, int]) -> dict[str, np.ndarray]:
-    """Return the initial passive scalars by name."""
+def checked_scalars(scalars: Mapping[str, Any] | None, nz: int, rows: LocalRows) -> dict[str, np.ndarray]:
+    """Return the initial passive scalars by name, in the rows of this process."""
     fields = {}
     for name, value in (scalars or {}).items():
         if not str(name).isidentifier() or name in RESERVED or str(name).startswith(HELD):
@@ -180,7 +181,7 @@ def checked_scalars(scalars: Mapping[str, Any] | None, shape: tuple[int, int, in
                 fix="dye = 1.0",
                 problem="The name of a passive scalar is not allowed.",
             )
-        fields[str(name)] = checked_volume(name, value, shape)
+        fields[str(name)] = checked_volume(name, value, nz, rows)
     return fields
 
 
@@ -237,8 +238,10 @@ def checked_side_sponges(side_sponges: Mapping[str, Any] | None, grid: Grid) -> 
     return total if total.any() else None
 
 
-def checked_perturbation(setup: Setup, theta: Any, perturbation: Any) -> np.ndarray:
+def checked_perturbation(setup: Setup, theta: Any, perturbation: Any, rows: LocalRows) -> np.ndarray:
     """Return the initial perturbation of potential temperature, (nz, ny, nx), K, also from the total; 0 by default.
+
+    rows : rows of this process, which the arrays have.
 
     Raises
     ------
@@ -252,7 +255,7 @@ def checked_perturbation(setup: Setup, theta: Any, perturbation: Any) -> np.ndar
             problem="The initial potential temperature is given twice.",
         )  # fmt: skip
     name, value = ("theta", theta) if theta is not None else ("theta_perturbation", perturbation)
-    values = checked_volume(name, 0.0 if value is None else value, setup.shape)
+    values = checked_volume(name, 0.0 if value is None else value, setup.shape[0], rows)
     if not setup.stratified:
         if theta is not None or values.any():
             raise InputError(
@@ -260,7 +263,7 @@ def checked_perturbation(setup: Setup, theta: Any, perturbation: Any) -> np.ndar
                 fix="atmosphere = Atmosphere.boussinesq()", problem="Incompressible flow has no potential temperature.",
             )  # fmt: skip
         return values
-    ambient = setup.air.ambient(setup.levels.z) + np.zeros(setup.shape)
+    ambient = setup.air.ambient(rows.held_levels(setup.levels).z) + np.zeros(values.shape)
     excess = np.abs(values) - 0.5 * ambient if theta is None else 0.5 * ambient - values
     n = int(excess.argmax())
     if excess.flat[n] < 0.0:
@@ -275,11 +278,15 @@ def checked_perturbation(setup: Setup, theta: Any, perturbation: Any) -> np.ndar
 
 
 def checked_start(
-    setup: Setup, velocity: Any, theta: Any, perturbation: Any, scalars: Any
-) -> dict[str, np.ndarray]:  # fmt: skip
-    """Return the initial fields by name, (nz, ny, nx): wind (the ambient wind by default), theta', scalars."""
+    setup: Setup, velocity: Any, theta: Any, perturbation: Any, scalars: Any, rows: LocalRows
+) -> dict[str, np.ndarray]:
+    """Return the initial fields by name, (nz, ny, nx): wind (the ambient wind by default), theta', scalars.
+
+    rows : rows of this process, which the fields have.
+    """
+    nz = setup.shape[0]
     if velocity is None:
-        z = setup.levels.z
+        z = rows.held_levels(setup.levels).z
         velocity = (*(profile(z) + np.zeros(z.shape) for profile in setup.air.wind), 0.0)
     if not isinstance(velocity, (tuple, list)) or len(velocity) != 3:
         raise InputError(
@@ -289,11 +296,11 @@ def checked_start(
             problem="The initial velocity does not have three components.",
         )
     fields = {
-        name: checked_volume(f"velocity {name}", one, setup.shape) for name, one in zip("uvw", velocity, strict=True)
+        name: checked_volume(f"velocity {name}", one, nz, rows) for name, one in zip("uvw", velocity, strict=True)
     }
     for name, values in fields.items():
         check_plausible("wind", values, f"velocity {name}")
-    heat = checked_perturbation(setup, theta, perturbation)
+    heat = checked_perturbation(setup, theta, perturbation, rows)
     if setup.stratified:
         fields["theta"] = heat
-    return fields | checked_scalars(scalars, setup.shape)
+    return fields | checked_scalars(scalars, nz, rows)

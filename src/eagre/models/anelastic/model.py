@@ -17,6 +17,7 @@ from eagre.checks import check_sample, check_state, checked_number, grid_state
 from eagre.contract import field_type
 from eagre.fields import Variable
 from eagre.grid import Grid, Levels
+from eagre.local_rows import LocalRows
 from eagre.models.anelastic.base.atmosphere import Atmosphere, check_height, checked_atmosphere
 from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.forcing.checks import checked_forcing
@@ -209,9 +210,11 @@ class AnelasticFlow(BaseModel):
             scalars=names, time_statistics=requested,
             advection=Options(third_order=bool(third_order), nonoscillatory=bool(nonoscillatory)),
         )  # fmt: skip
-        fields = checked_start(self.setup, velocity, theta, theta_perturbation, scalars)
+        rows = LocalRows.of(self.device, grid, margin=0)
+        with rows.agreed_errors():
+            fields = checked_start(self.setup, velocity, theta, theta_perturbation, scalars, rows)
         start = {} if velocity is None else {axis: fields[name] for axis, name in zip("xyz", "uvw", strict=True)}
-        self._start_notes = blocked_wind(self.setup, start, "velocity at the start")
+        self._start_notes = blocked_wind(self.setup, start, "velocity at the start", rows)
         self._engine = Engine(self.setup, self.device, precision)
         self._engine.start(fields)
         self._stepper = Stepper(self._engine, float(start_time), self._courant, self._engine.first_step(self._courant))
@@ -279,7 +282,10 @@ class AnelasticFlow(BaseModel):
         return {variable.name: variable for variable in variables_of(self.setup)}
 
     def field(self, name: str) -> np.ndarray:
-        """Return a host copy of a field, (nz, ny, nx), or (ny, nx) for a field without levels."""
+        """Return a host copy of a field, (nz, ny, nx), or (ny, nx) for a field without levels.
+
+        The array is empty in processes other than the first.
+        """
         if name not in self.variables:
             raise unknown_field(name, self.variables)
         return field_of(self._engine, name).astype(field_type(self))
@@ -292,7 +298,8 @@ class AnelasticFlow(BaseModel):
         """Return the values of fields without levels in columns (j, i)."""
         flat = [name for name, variable in self.variables.items() if not variable.levels]
         j, i = check_sample(names, points, flat, self.grid)
-        return {name: self.field(name)[j, i] for name in names}
+        fields = {name: self.field(name) for name in names}
+        return {name: field[j, i] if field.size else field for name, field in fields.items()}
 
     def profiles(self, every: int = EVERY, heights: Any = None) -> MeanProfiles:
         """Start horizontally averaged profile statistics; they replace earlier ones.
@@ -360,7 +367,8 @@ class AnelasticFlow(BaseModel):
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the complete state for a bitwise identical restart."""
-        return {**with_perturbation(self._stepper.state()), **grid_state(self.grid, restart_references(self.setup))}
+        references = restart_references(self.setup)
+        return {**with_perturbation(self._stepper.whole_state()), **grid_state(self.grid, references)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Load a state returned by `state`.
@@ -482,7 +490,7 @@ def adapt_state(state: State, current: State, setup: Setup, fresh: bool) -> Adap
     Parameters
     ----------
     state, current : mapping of name to array
-        State to load; current state of the run.
+        State to load; current state of the run, with fields as `Device.local_copy` returns them.
     setup : Setup
     fresh : bool
 
@@ -493,10 +501,11 @@ def adapt_state(state: State, current: State, setup: Setup, fresh: bool) -> Adap
     """
     # profiles (keys "averages...") and maps can be requested again
     current = {name: array for name, array in current.items() if not name.startswith(("averages", "maps"))}
-    fields = {name: array.shape for name, array in current.items() if array.ndim == 3}
     check_state(state, {}, setup.grid, references=restart_references(setup))
     adapted = _with_missing_fields(state, current, setup, fresh)
-    check_state(adapted.state, fields, setup.grid, [name for name in current if name not in fields])
+    added = [name for name in adapted.state if name not in state]  # fields of the run, which need no check
+    fields = {name: array.shape for name, array in current.items() if array.ndim == 3 and name not in added}
+    check_state(adapted.state, fields, setup.grid, [name for name in current if name not in (*fields, *added)])
     return adapted
 
 

@@ -166,10 +166,9 @@ class Stepper:
         if self.engine.is_finite():
             return None
         for name in (*COMPONENTS, *(("theta",) if self.setup.stratified else ())):
-            wrong = ~np.isfinite(self.engine.field(name))
-            if wrong.any():
-                k, j, i = np.argwhere(wrong)[0]
-                return Failure(f"{name} is not finite at level {k}", (int(j), int(i)))
+            if (point := self.engine.first_invalid_point(name)) is not None:
+                k, j, i = point
+                return Failure(f"{name} is not finite at level {k}", (j, i))
         return None
 
     def blow_up(self, failure: Failure) -> BlowUpError:
@@ -178,9 +177,8 @@ class Stepper:
             (k, j, i), eddy = self._mixed
             what = f"maximum eddy viscosity, K = {eddy:.4g} m2/s,"
         else:
-            speeds = np.sqrt(sum(one**2 for one in self.engine.velocity()))
-            k, j, i = (int(n) for n in np.unravel_index(int(np.argmax(speeds)), speeds.shape))
-            what = f"maximum wind speed, {speeds[k, j, i]:.4g} m/s,"
+            (k, j, i), speed = self.engine.strongest_wind()
+            what = f"maximum wind speed, {speed:.4g} m/s,"
         grid, z = self.setup.grid, np.broadcast_to(self.setup.levels.z, self.setup.shape)
         position = f"x = {grid.x[i]:.6g} m, y = {grid.y[j]:.6g} m, z = {z[k, j, i]:.6g} m"
         return BlowUpError(
@@ -197,9 +195,13 @@ class Stepper:
         shorter = self.time_step * COURANT / max(LIMIT, self._fastest)
         return f"time_step = {rounded_down(shorter):g}, or courant_number = {COURANT:g} without time_step"
 
-    def state(self) -> State:
-        """Return host copies of the complete state for a bitwise identical restart."""
+    def whole_state(self) -> State:
+        """Return the complete state for a bitwise identical restart; the fields are in the first process only."""
         return self.engine.state() | self._run_state()
+
+    def state(self) -> State:
+        """Return the complete state, with the fields of the rows of this process, for `restore`."""
+        return self.engine.local_state() | self._run_state()
 
     def checkpoint_state(self) -> State:
         """Return the state for the in-memory checkpoint, in the memory of the engine."""

@@ -26,6 +26,7 @@ from eagre.config.values.types import (
 from eagre.config.water.terrain import Crs
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.local_rows import LocalRows
 from eagre.models.barotropic.forcing.wind_section import WindSection
 from eagre.models.barotropic.options import Basin, Numerics, Physics, Walls
 from eagre.plausible import check_plausible
@@ -202,26 +203,20 @@ class BarotropicCase(Case):
         return self
 
     def build(self, device: Any = None, precision: str | None = None) -> BarotropicVorticity:
-        from eagre.models.barotropic.inputs import grid_positions
+        from eagre.models.barotropic.inputs import grid_positions, local_rows
         from eagre.models.barotropic.layers import Layers
         from eagre.models.barotropic.model import BarotropicVorticity
 
         grid = self._grid()
-        check_input_memory(grid)
-        options: dict[str, Any] = self._physics(grid)
+        rows = local_rows(self.run.device if device is None else device, grid)
+        check_input_memory(rows.held_grid)
+        options = {name: rows.held(value) for name, value in self._physics(grid).items()}
         if self.layers is not None:
             options["layers"] = Layers(self.layers.upper, self.layers.lower)
         if self.topography is not None:
-            options["topography"] = self._topography(self.topography, grid)
-        for name in type(self.initial).model_fields:
-            value = getattr(self.initial, name)
-            if value is not None:
-                with self.at("initial", name):
-                    options[name] = value.at_centres(grid)
-        if self.tracer is not None:
-            with self.at("tracer", "initial"):
-                options["tracer"] = np.broadcast_to(self.tracer.initial.at_centres(grid), grid.shape)
-            options["tracer_diffusivity"] = self.tracer.diffusivity
+            options["topography"] = rows.held(self._topography(self.topography, grid))
+        with rows.agreed_errors():
+            options |= self._initial(rows)
         if self.particles is not None:
             with self.at("particles"):
                 options["particles"] = self.particles.at_start(grid)
@@ -238,6 +233,22 @@ class BarotropicCase(Case):
                 **self.numerics.model_dump(),
                 **options,
             )
+
+    def _initial(self, rows: LocalRows) -> dict[str, Any]:
+        """Return the initial fields in the rows of this process, as arguments of the model."""
+        options: dict[str, Any] = {}
+        radius = self.physics is not None and self.physics.deformation_radius is not None
+        is_solved = self.layers is not None or radius  # q then depends on the whole psi
+        for name in type(self.initial).model_fields:
+            value = getattr(self.initial, name)
+            if value is not None:
+                with self.at("initial", name):
+                    options[name] = value.at_centres(rows.grid if is_solved else rows)
+        if self.tracer is not None:
+            with self.at("tracer", "initial"):
+                options["tracer"] = np.broadcast_to(self.tracer.initial.at_centres(rows), rows.shape_of("centre"))
+            options["tracer_diffusivity"] = self.tracer.diffusivity
+        return options
 
     def _grid(self) -> Grid:
         """Return the grid of points of the basin."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -87,10 +88,10 @@ class Engine:
     # -- state --------------------------------------------------------------------------------------
 
     def set_state(self, q: list[np.ndarray], tracer: np.ndarray | None, particles: np.ndarray | None) -> None:
-        """Set potential vorticities at points, (ny, nx), and compute psi."""
-        padded = [np.pad(self.pad(values)[1:-1, 1:-1], 1) for values in q]
+        """Set potential vorticities at points of the rows of this process, (ny, nx), and compute psi."""
+        fields = [self.pad(values) for values in q]
         for one in self.subdomains:
-            one.start_from(padded, None if tracer is None else self.pad(tracer), particles)
+            one.start_from(fields, None if tracer is None else self.pad(tracer), particles)
         [schedule] = self._runtime.schedules([[start(one.stages)] for one in self.subdomains], repeats=False)
         self.device.synchronize()
         self.device.run(schedule)
@@ -98,11 +99,11 @@ class Engine:
         self.set_weights()
 
     def state(self) -> dict[str, np.ndarray]:
-        """Return all arrays that a bitwise identical restart needs; it may use another number of devices."""
-        self.device.synchronize()
-        each = [one.fields.state() for one in self.subdomains]
-        positions = {"particles": known([state["particles"] for state in each])} if self.setup.particles else {}
-        return {name: self._gathered([state[name] for state in each]) for name in each[0]} | positions
+        """Return all arrays that a bitwise identical restart needs; it may use another number of devices.
+
+        Of several processes, only the first has the fields.
+        """
+        return self._collected(lambda one: one.fields.state()) | self._small_state()
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Restore a state of `state`."""
@@ -112,6 +113,47 @@ class Engine:
             }
             one.fields.restore({**state, **local})
         self.set_weights()
+
+    def local_state(self) -> dict[str, Any]:
+        """Return the state in the rows of this process, for `restore_local`."""
+        self.device.synchronize()
+        return {"slabs": self._local_values(lambda one: one.fields.state()), **self._small_state()}
+
+    def restore_local(self, state: dict[str, Any]) -> None:
+        """Restore a state of `local_state`."""
+        for one, values in zip(self.subdomains, state["slabs"], strict=True):
+            one.fields.steps = int(state["steps"])
+            if values is not None:
+                one.fields.restore({**values, **state})
+        self.set_weights()
+
+    def _small_state(self) -> dict[str, np.ndarray]:
+        """Return the number of steps and the positions of the particles."""
+        steps = {"steps": np.array(self.steps)}
+        return steps | {"particles": self._positions()} if self.setup.particles else steps
+
+    def _positions(self) -> np.ndarray:
+        return known(self._of_each(lambda one: one.fields.device.host(one.fields.local_particles)))
+
+    def _local_values(self, evaluate: Callable[[Subdomain], Any]) -> list[Any]:
+        """Return a value of each device; None for devices of other processes."""
+        if isinstance(self.device, Group):
+            return self.device.local_values(lambda rank: evaluate(self.subdomains[rank]))
+        return [evaluate(self.subdomains[0])]
+
+    def _collected(self, evaluate: Callable[[Subdomain], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+        """Return fields with boundary points, joined from the fields of all devices, in the first process only."""
+        self.device.synchronize()
+        if not isinstance(self.device, Group):
+            return evaluate(self.subdomains[0])
+        last = len(self.subdomains) - 1
+
+        def rows_of(rank: int) -> dict[str, np.ndarray]:
+            rows = slice(int(rank > 0), None if rank == last else -1)
+            fields = evaluate(self.subdomains[rank])
+            return {name: one[rows] for name, one in fields.items() if one.ndim == 2 and name != "particles"}
+
+        return self.device.collect(rows_of, lambda _, arrays: np.concatenate(arrays))
 
     def maps_state(self) -> dict[str, np.ndarray]:
         """Return the time statistics in the format of one device."""
@@ -128,30 +170,52 @@ class Engine:
             local = maps_of_rows(state, one.rows.start, one.rows.stop) if self._heights else {}
             one.averages.take_over({**state, **local}, time)
 
-    def _gathered(self, slabs: list[np.ndarray]) -> np.ndarray:
-        """Return the rows of all devices as one array, without halo rows and with boundary points."""
-        if not self._heights or slabs[0].ndim < 2:
-            return slabs[0]
-        return np.concatenate([slabs[0][:1], *(slab[1:-1] for slab in slabs), slabs[-1][-1:]])
-
     # -- fields and sums ----------------------------------------------------------------------------
 
     @property
     def particle_positions(self) -> np.ndarray:
         """Host copy of particle positions x, y in grid units of the padded arrays, (2, particles)."""
-        each = self._of_each(lambda one: one.fields.device.host(one.fields.local_particles))
-        return known(each)[:, : self.setup.particles]
+        return self._positions()[:, : self.setup.particles]
 
     def padded(self, name: str, layer: int = 0) -> np.ndarray:
-        """Return a host copy of "q", "psi" or "tracer" with boundary points, (my + 2, mx + 2)."""
-        self.device.synchronize()
-        return self._gathered([one.fields.padded(name, layer) for one in self.subdomains])
+        """Return a host copy of "q", "psi" or "tracer" with boundary points, (my + 2, mx + 2).
+
+        The array is empty, (0, 0), in processes other than the first.
+        """
+        return self._collected(lambda one: {name: one.fields.padded(name, layer)}).get(name, np.empty((0, 0)))
 
     def points(self, name: str, layer: int = 0) -> np.ndarray:
-        """Return a host copy of "q", "psi" or "tracer" at points, (ny, nx)."""
+        """Return a host copy of "q", "psi" or "tracer" at points, (ny, nx); see `padded`."""
         wrap_x, wrap_y = (int(wrap) for wrap in self.setup.periodic)
         values = self.padded(name, layer)
         return values[wrap_y : values.shape[0] - wrap_y, wrap_x : values.shape[1] - wrap_x]
+
+    def curl(self, time: float) -> np.ndarray:
+        """Return the wind forcing at a time, s, at points, (ny, nx), 1/s2; see `padded`."""
+        return self._collected(lambda one: {"curl": one.setup.curl_at(time)}).get("curl", np.empty((0, 0)))
+
+    def topography(self) -> np.ndarray | None:
+        """Return the topography at points, (ny, nx), 1/s; see `padded`."""
+        if self.setup.topography is None:
+            return None
+        return self._collected(lambda one: {"bed": np.asarray(one.setup.topography)}).get("bed", np.empty((0, 0)))
+
+    @property
+    def is_first(self) -> bool:
+        """True in the first process of a run, which alone has whole fields."""
+        return not isinstance(self.device, Group) or self.device.rank == 0
+
+    def strongest_vorticity(self) -> tuple[int, int]:
+        """Return the point (j, i) of the maximum of abs(q) of the upper layer."""
+
+        def strongest(one: Subdomain) -> tuple[float, int, int]:
+            size = np.abs(one.fields.points("q"))
+            j, i = np.unravel_index(int(size.argmax()), size.shape)
+            return float(size[j, i]), int(j) + (one.rows.start or 0), int(i)
+
+        each = self._of_each(strongest)
+        _, j, i = next((one for one in each if math.isnan(one[0])), None) or max(each, key=lambda one: one[0])
+        return j, i
 
     def _of_each(self, evaluate: Callable[[Subdomain], Any]) -> list[Any]:
         """Return a small value of each device, which its process computes."""

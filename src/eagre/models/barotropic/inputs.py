@@ -11,6 +11,7 @@ from eagre.backend.device import Device, check_precision
 from eagre.backend.group import Group
 from eagre.errors import InputError, MemoryNeededError
 from eagre.grid import Grid, check_metres
+from eagre.local_rows import LocalRows
 from eagre.models.barotropic.setup import Setup
 from eagre.plausible import check_plausible
 from eagre.solvers.poisson import PoissonSolver
@@ -18,12 +19,21 @@ from eagre.solvers.poisson import PoissonSolver
 MIN_RADIUS = 0.1  # grid spacings: smaller deformation radii are errors; below 1 a note reports an unresolved radius
 
 
-def field_at_points(name: str, value: Any, grid: Grid) -> np.ndarray:
-    """Return `value` as a float64 array (ny, nx); scalars are broadcast."""
-    array = array_copy(name, value)
+def local_rows(device: Any, grid: Grid) -> LocalRows:
+    """Return the rows of this process, with the halo rows or walls of its slab."""
+    return LocalRows.of(device, grid, margin=1, walls=1)
+
+
+def field_at_points(name: str, value: Any, grid: Grid | LocalRows) -> np.ndarray:
+    """Return `value` as a float64 array (ny, nx); scalars are broadcast.
+
+    grid : with `LocalRows`, an array has these rows or all rows of the basin, and the result has these rows.
+    """
+    rows = LocalRows.whole(grid)
+    array, grid = array_copy(name, rows.held(value)), rows.grid
     if array.ndim == 0:
-        array = np.full(grid.shape, float(array))
-    if array.shape != grid.shape or not np.isfinite(array).all():
+        array = np.full(rows.shape_of("centre"), float(array))
+    if array.shape != rows.shape_of("centre") or not np.isfinite(array).all():
         raise InputError(
             f"{name} of shape {array.shape}{'' if np.isfinite(array).all() else ' with values that are not finite'}",
             allowed=f"a number, or an array of shape {grid.shape} of finite values at the points",
@@ -156,7 +166,7 @@ MAX_MEAN = 1e-3  # largest mean of a relative vorticity in a periodic basin, as 
 
 
 def initial_vorticity(setup: Setup, relative: tuple[Any, Any], potential: tuple[Any, Any]) -> list[np.ndarray]:
-    """Return the potential vorticity of each layer at the points, (ny, nx), 1/s.
+    """Return the potential vorticity of each layer at the points of the rows of this process, (ny, nx), 1/s.
 
     Parameters
     ----------
@@ -188,17 +198,19 @@ def initial_vorticity(setup: Setup, relative: tuple[Any, Any], potential: tuple[
             problem="The initial state mixes relative and potential vorticity.",
         )  # fmt: skip
     kind, suffixes = kinds[0], ("",) if setup.layers is None else ("", LOWER)
-    fields = []
+    rows, fields = LocalRows.whole(setup.local or setup.grid), []
+    is_solved = kind == RELATIVE and (setup.layers is not None or setup.screening > 0.0)  # q depends on the whole psi
     for name in (kind + suffix for suffix in suffixes):
         value = inputs[name]
-        fields.append(field_at_points(name, 0.0 if value is None else value, setup.grid))
-    if kind == POTENTIAL or (setup.layers is None and setup.screening == 0.0):
+        fields.append(field_at_points(name, 0.0 if value is None else value, setup.grid if is_solved else rows))
+    if not is_solved:
         return fields
     fields = [_without_mean(setup, RELATIVE + suffix, zeta) for suffix, zeta in zip(suffixes, fields, strict=True)]
     psi = [_streamfunction(setup, zeta) for zeta in fields]
     if setup.layers is None:
-        return [fields[0] - setup.screening * psi[0]]
-    return [fields[k] - setup.layers.coupling_parameter(k) * (psi[k] - psi[1 - k]) for k in (0, 1)]
+        return [rows.held(fields[0] - setup.screening * psi[0])]
+    factors = [setup.layers.coupling_parameter(k) for k in (0, 1)]
+    return [rows.held(fields[k] - factors[k] * (psi[k] - psi[1 - k])) for k in (0, 1)]
 
 
 def _without_mean(setup: Setup, name: str, zeta: np.ndarray) -> np.ndarray:

@@ -24,6 +24,7 @@ from eagre.models.barotropic.inputs import (
     field_at_points,
     grid_positions,
     initial_vorticity,
+    local_rows,
     wall_points,
 )
 from eagre.models.barotropic.layers import Layers
@@ -179,11 +180,15 @@ class BarotropicVorticity(BaseModel):
         plan = statistics_plan_of(time_statistics, {one.name: one for one in fields_of(*has)}, possible(*has))
         arrays = statistics_array_count(plan, precision) + wind_array_count(wind_forcing)
         check_memory(grid, self.device, precision, 1 + has[0], arrays)
+        rows = local_rows(self.device, grid)
+        with rows.agreed_errors():
+            fields = checked_curl(wind_forcing, rows, float(start_time))
+            fields["topography"] = None if topography is None else field_at_points("topography", topography, rows)
         self.setup = Setup(
             grid=grid,
             **checked(locals(), Boundaries, Numerics, Physics),
-            **checked_curl(wind_forcing, grid, float(start_time)),
-            topography=None if topography is None else field_at_points("topography", topography, grid),
+            **fields,
+            local=rows,
             layers=layers and of_type("layers", layers, Layers, "Layers(upper=4e-10, lower=1e-10)"),
             diffusivity=None if tracer is None else checked_number("tracer_diffusivity", tracer_diffusivity, 0.0),
             particles=0 if particles is None else len(particles),
@@ -193,8 +198,9 @@ class BarotropicVorticity(BaseModel):
         check_together(self.setup, precision)
         check_time_step(self.setup)
         relative = relative_vorticity, relative_vorticity_lower
-        start = initial_vorticity(self.setup, relative, (potential_vorticity, potential_vorticity_lower))
-        concentration = None if tracer is None else field_at_points("tracer", tracer, grid)
+        with rows.agreed_errors():
+            start = initial_vorticity(self.setup, relative, (potential_vorticity, potential_vorticity_lower))
+            concentration = None if tracer is None else field_at_points("tracer", tracer, rows)
         positions = None if particles is None else grid_positions(particles, grid, self.setup.periodic)
         self._engine = Engine(self.setup, self.device, precision)
         self._engine.set_state(start, concentration, positions)
@@ -289,7 +295,7 @@ class BarotropicVorticity(BaseModel):
         return {variable.name: variable for variable in listed}
 
     def field(self, name: str) -> np.ndarray:
-        """Return a host copy of a field at the points, (ny, nx)."""
+        """Return a host copy of a field at the points, (ny, nx); it is empty in processes other than the first."""
         if name not in self.variables:
             raise unknown_field(name, self.variables)
         return field_of(self._engine, name, self.time)
@@ -297,7 +303,8 @@ class BarotropicVorticity(BaseModel):
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
         """Return values of fields at the points (j, i)."""
         j, i = check_sample(names, points, self.variables, self.grid)
-        return {name: self.field(name)[j, i] for name in names}
+        fields = {name: self.field(name) for name in names}
+        return {name: field[j, i] if field.size else field for name, field in fields.items()}
 
     @property
     def wall_points(self) -> np.ndarray | None:
@@ -319,13 +326,13 @@ class BarotropicVorticity(BaseModel):
 
     def state(self) -> dict[str, np.ndarray]:
         """Return host copies of all arrays and times that a bitwise identical restart needs."""
-        return {**self._stepper.state(), **grid_state(self.grid, self.setup.restart_references)}
+        return {**self._stepper.whole_state(), **grid_state(self.grid, self.setup.restart_references)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Restore a state that `state` returned for a model of the same configuration."""
         numbers = ("steps", "start", "landed")
         check_state(state, self._fields_of_state(state), self.grid, numbers, self.setup.restart_references)
-        self._stepper.restore(state)
+        self._stepper.go_on_from(state)
         self._unused = unused_field_notes(self.setup, state)
         self._stepper.checkpoint.forget()
 
@@ -352,7 +359,10 @@ class BarotropicVorticity(BaseModel):
         return {**integrals, "max_velocity_x": u, "max_velocity_y": v, "transport_per_depth": transport}
 
     def energy_budget(self) -> dict[str, float]:
-        """Return sources and sinks of energy and the residual of the Jacobian (see `budget.energy_budget`)."""
+        """Return sources and sinks of energy and the residual of the Jacobian (see `budget.energy_budget`).
+
+        The result is empty in processes other than the first.
+        """
         return energy_budget(self)
 
     @property
@@ -363,6 +373,8 @@ class BarotropicVorticity(BaseModel):
     def energy_spectrum(self) -> tuple[np.ndarray, np.ndarray]:
         """Return wavenumbers, 1 / m, and kinetic energy per area in each wavenumber bin, m2 / s2 (upper layer)."""
         psi, grid = self.field("streamfunction"), self.grid
+        if not psi.size:  # in processes other than the first
+            return psi, psi
         return diagnostics.energy_spectrum(psi, grid.dx, grid.dy, self.setup.periodic)
 
     def statistics(self) -> dict[str, float]:
@@ -377,7 +389,8 @@ class BarotropicVorticity(BaseModel):
     @property
     def summary_rows(self) -> list[tuple[str, str]]:
         """Rows of the run summary: energy, enstrophy, energy budget, streamfunction, velocities."""
-        return summary_rows_of(self.diagnostics(), self.energy_budget())
+        diagnostics, budget = self.diagnostics(), self.energy_budget()
+        return summary_rows_of(diagnostics, budget) if budget else []
 
     def settings(self) -> dict[str, str | float | int]:
         """Return the resolved configuration, for the attributes of output files."""

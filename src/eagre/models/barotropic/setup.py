@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eagre.grid import Grid
+from eagre.local_rows import LocalRows
 from eagre.models.barotropic.layers import Layers
 from eagre.models.barotropic.options import Boundaries, Numerics, Physics
 from eagre.restart_references import RestartReference
@@ -16,7 +17,7 @@ from eagre.time_varying.fields import TimeVaryingField
 
 @dataclass(frozen=True, eq=False)
 class Setup(Boundaries, Numerics, Physics):
-    """Validated configuration of a run; fields are float64 at the points, (ny, nx)."""
+    """Validated configuration of a run; fields are float64 at the points, (ny, nx), in the rows of this process."""
 
     grid: Grid
     curl: np.ndarray  # wind forcing, 1/s2; at the start if time-varying
@@ -24,6 +25,7 @@ class Setup(Boundaries, Numerics, Physics):
     layers: Layers | None
     diffusivity: float | None  # tracer diffusivity, m2/s; None without a tracer
     particles: int  # number
+    local: LocalRows | None = None  # rows of this process, which `curl` and `topography` have; None: all rows
     kernels: str = "fast"  # or "reference": slow reference kernels
     time_statistics: StatisticsPlan | None = None  # requested time statistics
     time_varying_wind: TimeVaryingField | None = None  # time-varying wind forcing at the points of the whole basin
@@ -87,6 +89,12 @@ class Setup(Boundaries, Numerics, Physics):
     def inner(self) -> tuple[int, int]:
         """Number of unknowns along y and x."""
         return self.shape[0] - 2, self.shape[1] - 2
+
+    @property
+    def max_curl(self) -> float:
+        """Maximum of abs(curl) in the basin, 1/s2."""
+        highest = float(np.abs(self.curl).max())
+        return highest if self.local is None else max(self.local.each(highest))
 
     def curl_at(self, time: float) -> np.ndarray:
         """Return the wind forcing at a time, s."""

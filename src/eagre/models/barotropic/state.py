@@ -116,6 +116,8 @@ class State:
     def pad(self, points: np.ndarray) -> np.ndarray:
         """Return values at points, (ny, nx), extended by periodic boundary points, (my + 2, mx + 2)."""
         wrap_x, wrap_y = (int(wrap) for wrap in self.setup.periodic)
+        if not (wrap_x or wrap_y):
+            return points
         return np.pad(points, ((wrap_y, wrap_y), (wrap_x, wrap_x)), mode="wrap")
 
     def view(self, field: Any) -> Any:

@@ -74,29 +74,42 @@ class Stepper:
     def blow_up(self, failure: Failure) -> BlowUpError:
         """Return the error, with the point of maximum vorticity before the first bad step; restore the checkpoint."""
         engine, grid, dt = self.engine, self.setup.grid, self.setup.time_step
-        time = self.time + dt
-        size = np.abs(engine.points("q"))
-        j, i = np.unravel_index(int(size.argmax()), size.shape)
+        time, point = self.time + dt, engine.strongest_vorticity()
         self.checkpoint.roll_back()
         u, v = engine.speeds()
         limit = min(flow_limit(u, v, grid.dx, grid.dy), wave_limit(self.setup), 0.5 * dt)
         return BlowUpError(
             time,
-            (int(j), int(i)),
+            point,
             f"{failure.what}; the last good state is of t = {self.time:.6g}",
             advice=f"a time_step below {limit:.2g} (see its limits at the start of the run), or more viscosity",
         )
 
     def state(self) -> State:
-        """Return host copies of all data that a bitwise identical restart needs."""
+        """Return all data that a bitwise identical restart needs, with the fields of the rows of this process."""
+        return {**self.engine.local_state(), **self._times_and_maps()}
+
+    def whole_state(self) -> State:
+        """Return the state for restart files; the fields are in the first process only."""
+        return {**self.engine.state(), **self._times_and_maps()}
+
+    def _times_and_maps(self) -> State:
         landed = math.nan if self._landed is None else self._landed
         times = {"start": self.start, "landed": landed, "time_step": self.setup.time_step}
-        return {**self.engine.state(), **self.engine.maps_state(), **{k: np.array(time) for k, time in times.items()}}
+        return {**self.engine.maps_state(), **{k: np.array(time) for k, time in times.items()}}
 
     def restore(self, state: State) -> None:
-        """Restore a state of `state`; the time step and order may differ (see `state_for`)."""
+        """Restore a state of `state` of this model."""
+        self.engine.restore_local(state)
+        self._resume(state)
+
+    def go_on_from(self, state: State) -> None:
+        """Restore a state of `whole_state`; the time step and order may differ (see `state_for`)."""
         state = dict(state_for(self.setup, state))
         self.engine.restore(state)
+        self._resume(state)
+
+    def _resume(self, state: State) -> None:
         self.start, landed = float(state["start"]), float(state["landed"])
         self._landed = None if math.isnan(landed) else landed
         self.engine.resume_maps(state, self.time)

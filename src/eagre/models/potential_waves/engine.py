@@ -10,6 +10,7 @@ import numpy as np
 
 from eagre.backend.device import Device
 from eagre.backend.group import Group
+from eagre.device_mesh import HostSlabs
 from eagre.errors import ConvergenceError
 from eagre.models.potential_waves.laplace.base import Laplace
 from eagre.models.potential_waves.laplace.solver import LaplaceProblem
@@ -211,9 +212,23 @@ class Engine:
         return self.device.host(self.laplace.w)[0].astype(np.float64)
 
     def state(self) -> dict[str, np.ndarray]:
-        """Return host copies of the complete state except for the time, for a bitwise identical restart."""
-        host, laplace, count = self.device.host, self.laplace, self._steps.first_iterations
-        more = self.averages.state()
+        """Return host copies of the complete state except for the time, for a bitwise identical restart.
+
+        Of several processes, only the first has the fields.
+        """
+        return self._small_state() | self.device.collect(self._state_arrays())
+
+    def local_state(self) -> dict[str, Any]:
+        """Return the state in the rows of this process, for `restore`."""
+        return self._small_state() | {name: self.device.local_copy(one) for name, one in self._state_arrays().items()}
+
+    def _state_arrays(self) -> dict[str, Any]:
+        laplace = self.laplace
+        return {"surface": laplace.fields, "psi": laplace.psi, "psi_before": self._steps.psi_mid, "w": laplace.w}
+
+    def _small_state(self) -> dict[str, np.ndarray]:
+        """Return the averages, the breaking events, the counts and the numbers of the next Laplace solve."""
+        more, count = self.averages.state(), self._steps.first_iterations
         if self.statistics is not None:
             more |= {name.replace("maps", "statistics"): value for name, value in self.statistics.state().items()}
         if self.breaking is not None:
@@ -221,20 +236,16 @@ class Engine:
             more["breakers"] = np.array([none, *self.breaking.log])
         return {
             **more,
-            "surface": host(laplace.fields),
-            "psi": host(laplace.psi),
-            "psi_before": host(self._steps.psi_mid),
-            "w": host(laplace.w),
             "counts": np.array([self.counts[name] for name in COUNTS]),
             "ahead": np.array([-1.0 if count is None else count, self._steps.tolerance, self._steps.last]),
         }
 
-    def restore(self, state: dict[str, np.ndarray], time: float) -> None:
-        """Load a state of `state` at a time, s."""
-        laplace, psi_mid = self.laplace, self._steps.psi_mid
-        arrays = {"surface": laplace.fields, "psi": laplace.psi, "psi_before": psi_mid, "w": laplace.w}
-        for name, array in arrays.items():
-            self.device.fill(array, state[name].astype(array.dtype))
+    def restore(self, state: dict[str, Any], time: float) -> None:
+        """Load a state of `state` or `local_state` at a time, s."""
+        for name, array in self._state_arrays().items():
+            values = state[name]
+            is_local = isinstance(values, HostSlabs)
+            self.device.fill(array, values if is_local else values.astype(array.dtype, copy=False))
         self.counts = dict(zip(COUNTS, map(float, state["counts"]), strict=True))
         first_iterations, self._steps.tolerance, self._steps.last = map(float, state["ahead"])
         self._steps.first_iterations = None if first_iterations < 0.0 else int(first_iterations)

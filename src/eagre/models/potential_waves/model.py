@@ -387,7 +387,7 @@ class PotentialWaves(BaseModel):
     def state(self) -> dict[str, np.ndarray]:
         """Return the complete state; a run restarted from it is bitwise identical."""
         more = {"first_volume": np.array(self._first_volume)}
-        return {**self._stepper.state(), **more, **grid_state(self.grid, self.setup.restart_references)}
+        return {**self._stepper.whole_state(), **more, **grid_state(self.grid, self.setup.restart_references)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Load a state that `state` of a model with the same setup returned."""

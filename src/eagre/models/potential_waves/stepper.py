@@ -82,8 +82,15 @@ class Stepper:
         )
 
     def state(self) -> State:
-        """Return host copies of the complete state for a bitwise identical restart."""
-        return {**self.engine.state(), "clock": np.array([self._landed, self._since, self.setup.time_step])}
+        """Return the complete state, with the fields of the rows of this process, for `restore`."""
+        return self.engine.local_state() | self._clock()
+
+    def whole_state(self) -> State:
+        """Return the complete state for a bitwise identical restart; the fields are in the first process only."""
+        return self.engine.state() | self._clock()
+
+    def _clock(self) -> State:
+        return {"clock": np.array([self._landed, self._since, self.setup.time_step])}
 
     def restore(self, state: State) -> None:
         """Load a state of `state`; its time results from its own time step, which may differ from the present one."""

@@ -26,7 +26,7 @@ from eagre.backend.group import BARRIER, Stage
 from eagre.decomposition import equal_parts
 from eagre.device_mesh import DeviceMesh, DistributedArray
 from eagre.models.anelastic.base.metric import Metric
-from eagre.models.anelastic.devices.subdomain import rows_of
+from eagre.models.anelastic.devices.subdomain import rows_held, rows_of
 from eagre.models.anelastic.preconditioners.spectral import Cosines, GridModes, Modes, complex_of, options_of, solved
 from eagre.models.anelastic.pressure import operator as cells
 from eagre.models.anelastic.pressure.coefficients import Coefficients
@@ -261,7 +261,7 @@ class DistributedProjection:
             return
         if known is not None and known.update(*entries) and known.exact == self._direct:
             for rank, operator in enumerate(self._operators):
-                operator.update(*(rows_of(one, self._rows(rank)) for one in entries))
+                operator.update(*(rows_of(one, self._held(rank)) for one in entries))
             for operator, flat in zip(self._operators, self._flat, strict=False):
                 flat.refill(operator)
             self._refresh()
@@ -279,6 +279,10 @@ class DistributedProjection:
         assert self._coefficients is not None
         self._bind(self._coefficients)
         return balance
+
+    def _held(self, rank: int) -> Sequence[int]:
+        """Return the rows of coefficients on the host; see `rows_held`."""
+        return rows_held(self._devices.devices[rank], self._rows(rank))
 
     def _rows(self, rank: int) -> list[int]:
         """Return the rows of a device, including halo rows."""
@@ -328,7 +332,7 @@ class DistributedProjection:
         self._operators = [
             PressureOperator(
                 device, self._precision, self._metrics[rank],
-                *(rows_of(one, self._rows(rank)) for one in (self._density, known.c11, known.c12, known.c33)),
+                *(rows_of(one, self._held(rank)) for one in (self._density, known.c11, known.c12, known.c33)),
                 normal=self._normal[rank],
             )
             for rank, device in enumerate(devices.devices)

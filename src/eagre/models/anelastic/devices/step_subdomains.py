@@ -20,6 +20,7 @@ from eagre.models.anelastic.base.metric import Metric
 from eagre.models.anelastic.devices.projection_subdomains import DistributedProjection
 from eagre.models.anelastic.devices.subdomain import (
     halo_rows,
+    rows_held,
     rows_of,
     subdomain_base_state,
     subdomain_metric,
@@ -82,9 +83,9 @@ class DistributedInflow:
             self.arrays[name] = DistributedArray([local.inflow.arrays[name] for local in stages], values.shape, axis)
             self._take(name, values)
 
-    def start(self, fields: Mapping[str, Array]) -> None:
-        """Set the inflow values of scalars to their values at open boundaries."""
-        for name, values in inflow_of(self._setup, fields).items():
+    def start(self, fields: Mapping[str, Any], plane: Callable[[Any, int, int], Array]) -> None:
+        """Set the inflow values of scalars to their values at open boundaries; see `inflow_of`."""
+        for name, values in inflow_of(self._setup, fields, plane).items():
             self._take(name, values)
 
     def _take(self, name: str, values: Array) -> None:
@@ -122,11 +123,12 @@ class DistributedSteps:
         for rank, device in enumerate(devices.devices):
             low, high = devices.held(rank)
             rows = [row % setup.shape[1] for row in range(low, high)]
-            local_setup, metrics = subdomain_setup(setup, rows, low), [*metrics, subdomain_metric(metric, rows)]
-            h = rows_of(mass, rows)
-            full = None if even else device.array((h * np.ones(local_setup.shape)).astype(real))
+            held = rows_held(device, rows)
+            local_setup, metrics = subdomain_setup(setup, rows, low), [*metrics, subdomain_metric(metric, rows, held)]
+            h = rows_of(mass, held)
+            full = None if even else device.array(np.broadcast_to(h.astype(real), local_setup.shape))
             slopes = Slopes(**metrics[-1].arrays(device, precision))
-            local_base, mass_array = subdomain_base_state(base, rows), device.array(h.astype(real))
+            local_base, mass_array = subdomain_base_state(base, held), device.array(h.astype(real))
             known = (local_setup, device, precision, local_base, mass_array, slopes, metrics[-1])
             self.stages.append(Stages(*known, full, names, devices.inside(rank)))
         self.fields = self._joined()

@@ -12,6 +12,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 
+from eagre.backend.device import Device
 from eagre.models.anelastic.base.base_state import BaseState
 from eagre.models.anelastic.base.metric import Metric
 from eagre.models.anelastic.setup import Setup
@@ -51,13 +52,20 @@ def subdomain_setup(setup: Setup, rows: Sequence[int], first: int) -> Setup:
     )
 
 
-def subdomain_metric(metric: Metric, rows: Sequence[int]) -> Metric:
-    """Return the metric of rows, with the derivatives of the global grid."""
+def rows_held(device: Device, rows: Sequence[int]) -> Sequence[int]:
+    """Return the rows of three-dimensional host fields of a device: one row for devices of other processes."""
+    return rows[:1] if device.is_remote else rows
+
+
+def subdomain_metric(metric: Metric, rows: Sequence[int], held: Sequence[int]) -> Metric:
+    """Return the metric of rows, with the derivatives of the global grid; held : rows of fields, see `rows_held`."""
     subdomain, sides = copy.copy(metric), metric.sides
     subdomain.shape = (metric.shape[0], len(rows), metric.shape[2])
     subdomain.sides = (sides[0], "wall" if sides[1] == "periodic" else sides[1], sides[2])
-    for name in ("hill", "slope_x", "slope_y", "depth_fraction", "height", "jacobian"):
+    for name in ("hill", "slope_x", "slope_y", "depth_fraction"):
         setattr(subdomain, name, rows_of(getattr(metric, name), rows))
+    for name in ("height", "jacobian"):
+        setattr(subdomain, name, rows_of(getattr(metric, name), held))
     return subdomain
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,11 +63,15 @@ def ambient_inflow(setup: Setup, base: BaseState, names: Sequence[str]) -> dict[
     }
 
 
-def inflow_of(setup: Setup, fields: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the current boundary values of scalars as inflow values, by the names of `Inflow.arrays`."""
+def inflow_of(setup: Setup, fields: Mapping[str, Any], plane: Callable[[Any, int, int], Array]) -> dict[str, Array]:
+    """Return the current boundary values of scalars as inflow values, by the names of `Inflow.arrays`.
+
+    fields : arrays of scalars on the device; plane : returns plane n normal to an axis of an array.
+    """
+    axes = {axis: (ACROSS[axis], setup.shape[ACROSS[axis]] - 1) for axis in open_axes(setup)}
     return {
-        f"inflow_{axis}_{name}": ends_of(fields[name], ACROSS[axis])
-        for axis in open_axes(setup)
+        f"inflow_{axis}_{name}": np.stack([plane(fields[name], across, n) for n in (0, last)])
+        for axis, (across, last) in axes.items()
         for name in setup.scalars
     }
 
@@ -88,9 +92,9 @@ class Inflow:
             name: device.array(values.astype(real)) for name, values in ambient_inflow(setup, base, names).items()
         }
 
-    def start(self, fields: Mapping[str, Array]) -> None:
-        """Set the inflow values of scalars to their values at open boundaries."""
-        for name, values in inflow_of(self._setup, fields).items():
+    def start(self, fields: Mapping[str, Any], plane: Callable[[Any, int, int], Array]) -> None:
+        """Set the inflow values of scalars to their values at open boundaries; see `inflow_of`."""
+        for name, values in inflow_of(self._setup, fields, plane).items():
             self._device.fill(self.arrays[name], values.astype(self.arrays[name].dtype))
 
     def launches(self, name: str, x: Any, faces: Advector) -> list[Work]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from eagre.models.anelastic.base.metric import derivative
-from eagre.models.anelastic.engine import Engine
+from eagre.models.anelastic.engine import COMPONENTS, Engine
 from eagre.models.anelastic.step_kernels import Velocity
 
 Array = np.ndarray
@@ -21,24 +21,33 @@ def mass_weights(engine: Engine) -> Array:
 
 
 def diagnostics_of(engine: Engine) -> Mapping[str, float]:
-    """Return kinetic energy, J, and per unit mass, extremes of wind and theta', stability number and divergence."""
-    v, mass, setup = engine.velocity(), mass_weights(engine), engine.setup
-    kinetic = 0.5 * (v.u**2 + v.v**2 + v.w**2)
+    """Return kinetic energy, J, and per unit mass, extremes of wind and theta', stability number and divergence.
+
+    Of several processes, only the first has the fields; the others return {}.
+    """
+    setup, kinetic = engine.setup, np.zeros(())
+    for name in COMPONENTS:
+        kinetic = kinetic + engine.field(name).astype(np.float64) ** 2
+    w = engine.field("w")
+    others = engine.fields([*setup.scalars, *(("theta",) if setup.stratified else ())])
+    if not engine.device.is_first:
+        return {}
+    kinetic, mass = 0.5 * kinetic, mass_weights(engine)
     energy = float(np.sum(mass * kinetic))
     results = {
         "kinetic_energy": energy,
         "mean_kinetic_energy": energy / float(mass.sum()),
         "max_speed": float(np.sqrt(2.0 * kinetic.max())),
-        "max_w": float(v.w.max()),
-        "min_w": float(v.w.min()),
+        "max_w": float(w.max()),
+        "min_w": float(w.min()),
         "stability_number": engine.counts["courant"],
         "scaled_divergence": engine.counts["divergence"],
     }
     if setup.stratified:
-        theta = engine.field("theta").astype(np.float64)
+        theta = others["theta"].astype(np.float64)
         results |= {"max_theta_perturbation": float(theta.max()), "min_theta_perturbation": float(theta.min())}
     for name in setup.scalars:
-        values = engine.field(name).astype(np.float64)
+        values = others[name].astype(np.float64)
         results |= {f"total_{name}": float(np.sum(mass * values)), f"min_{name}": float(values.min())}
     return results
 

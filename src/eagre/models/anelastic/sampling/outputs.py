@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from eagre.fields import Variable
+from eagre.local_rows import LocalRows
 from eagre.models.anelastic.base.orography import max_slope
 from eagre.models.anelastic.engine import COMPONENTS, Engine
 from eagre.models.anelastic.sampling.diagnostics import vorticity
@@ -99,8 +100,10 @@ def pressure_factor(last_step: float) -> float:
 
 
 def field_of(engine: Engine, name: str) -> np.ndarray:
-    """Return a host copy of a current field; `name` is one of `variables_of`."""
-    raw = {one: engine.field(one) for one in needed_for(engine, name)}
+    """Return a host copy of a current field; `name` is one of `variables_of`; empty in processes but the first."""
+    raw = engine.fields(needed_for(engine, name))
+    if not engine.device.is_first:
+        return np.empty(0)
     return compute_field(engine, name, raw, engine.steps.previous_dt)
 
 
@@ -198,7 +201,9 @@ def notes_of(setup: Setup) -> list[str]:
     return notes
 
 
-def blocked_wind(setup: Setup, wind: Mapping[str, np.ndarray | float], name: str) -> list[str]:
+def blocked_wind(
+    setup: Setup, wind: Mapping[str, np.ndarray | float], name: str, local: LocalRows | None = None
+) -> list[str]:
     """Return a note for each axis between walls along which a wind has a mean: the pressure removes this mean.
 
     The mass flux through every section between two walls is 0.
@@ -208,21 +213,29 @@ def blocked_wind(setup: Setup, wind: Mapping[str, np.ndarray | float], name: str
     wind : mapping of "x", "y", "z" to arrays that broadcast to (nz, ny, nx), m/s
     name : str
         Name of the wind in the note.
+    local : LocalRows, optional
+        Rows of this process, which the wind has; by default the whole domain.
     """
+    walls = {axis: "zyx".index(axis) for axis in wind}
+    walls = {axis: n for axis, n in walls.items() if setup.boundaries[n] == "wall" and setup.shape[n] > 1}
+    if not walls:
+        return []
     depth = np.ones(setup.shape[0])  # of the levels, with half cells on walls
     if setup.shape[0] > 1 and setup.boundaries[0] == "wall":
         depth = np.gradient(setup.levels.height)
         depth[[0, -1]] *= 0.5
-    mass = setup.air.density(setup.levels.z) * depth[:, None, None] + np.zeros(setup.shape)
+    rows = LocalRows.whole(local or setup.grid)
+    shape = (setup.shape[0], *rows.shape_of("centre"))
+    mass = setup.air.density(rows.held_levels(setup.levels).z) * depth[:, None, None] + np.zeros(shape)
     notes = []
-    for axis, values in wind.items():
-        along = "zyx".index(axis)
-        if setup.boundaries[along] != "wall" or setup.shape[along] == 1:
-            continue
-        others = tuple(one for one in range(3) if one != along)
-        mean = (values * mass).sum(axis=others) / mass.sum(axis=others)
+    for axis, along in walls.items():
+        values, others = wind[axis], tuple(one for one in range(3) if one != along)
+        each = rows.each(((values * mass).sum(axis=others), mass.sum(axis=others), float(np.abs(values).max())))
+        flux, total, fastest = zip(*each, strict=True)
+        joined = np.concatenate if along == 1 else np.add.reduce
+        mean = joined(flux) / joined(total)
         max_mean = float(mean.flat[np.abs(mean).argmax()])
-        if abs(max_mean) > MIN_BLOCKED_FRACTION * float(np.abs(values).max()):
+        if abs(max_mean) > MIN_BLOCKED_FRACTION * max(fastest):
             use = f'; use boundaries_{axis} = "open" or "periodic" for a wind through the domain'
             also = "" if axis == "z" else use
             notes.append(

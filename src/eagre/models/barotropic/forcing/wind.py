@@ -12,6 +12,7 @@ from eagre.backend.compilation.cells import cell, real
 from eagre.backend.device import Device
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.local_rows import LocalRows
 from eagre.models.barotropic.inputs import curl_at_points, field_at_points
 from eagre.models.barotropic.inversion import Launches
 from eagre.models.barotropic.setup import Setup
@@ -106,17 +107,21 @@ def wind_array_count(value: Any) -> int:
     return 2 if isinstance(value, TimeVaryingField) else 0
 
 
-def checked_curl(value: Any, grid: Grid, time: float) -> dict[str, Any]:
-    """Return the `Setup` entries of a `wind_forcing`: values at the points at `time`, s, and the field itself."""
+def checked_curl(value: Any, rows: LocalRows, time: float) -> dict[str, Any]:
+    """Return the `Setup` entries of a `wind_forcing`: values at the points at `time`, s, and the field itself.
+
+    rows : rows of this process, which the values have.
+    """
+    grid = rows.grid
     if not isinstance(value, TimeVaryingField):
-        return {"curl": field_at_points("wind_forcing", value, grid)}
+        return {"curl": field_at_points("wind_forcing", value, rows)}
     if value.nodes.shape != grid.shape:
         raise InputError(
             f"wind_forcing on {value.nodes.shape} nodes", allowed=f"a node at each of the {grid.shape} points",
             fix="nodes = NodeGrid(grid.ny - 1, grid.nx - 1)",
         )  # fmt: skip
     value.instants.hats[0].covers(time, time)
-    return {"curl": value.at(time), "time_varying_wind": value}
+    return {"curl": rows.held(value.at(time)), "time_varying_wind": value}
 
 
 def varying_curl(curl: np.ndarray, factor: Series) -> TimeVaryingField:

@@ -103,16 +103,19 @@ def energy_budget(model: Any) -> dict[str, float]:
     dict
         wind, viscosity, friction, biharmonic, beta, advection, topography; total, the sum of these; and residual,
         advection divided by the largest of the first four. Beta, advection and topography vanish in exact arithmetic
-        for the Arakawa Jacobian.
+        for the Arakawa Jacobian. Empty in processes other than the first.
     """
     engine, setup = model._engine, model.setup
     layers = range(engine.count)
-    wind = engine.pad(setup.curl_at(model.time))[INNER]
     psi, q = ([engine.padded(name, layer).astype(np.float64) for layer in layers] for name in ("psi", "q"))
+    curl, topography = engine.curl(model.time), engine.topography()
+    if not engine.is_first:
+        return {}
+    wind, bed = engine.pad(curl)[INNER], None if topography is None else engine.pad(topography)
     weights = (1.0,) if setup.layers is None else setup.layers.thickness_fractions
     rates: dict[str, float] = {}
     for layer, weight in zip(layers, weights, strict=True):
-        for name, term in _terms(engine, layer, psi, q, wind).items():
+        for name, term in _terms(engine, layer, psi, q, wind, bed).items():
             rate = -weight * float((psi[layer][INNER] * term).sum()) * setup.grid.cell_area
             rates[name] = rates.get(name, 0.0) + rate
     max_rate = max(abs(rates[name]) for name in ("wind", "viscosity", "friction", "biharmonic"))
@@ -129,9 +132,9 @@ def relative_vorticity(setup: Setup, layer: int, psi: list[Any], q: list[Any]) -
 
 
 def _terms(
-    engine: Any, layer: int, psi: list[np.ndarray], q: list[np.ndarray], wind: np.ndarray
+    engine: Any, layer: int, psi: list[np.ndarray], q: list[np.ndarray], wind: np.ndarray, bed: np.ndarray | None
 ) -> dict[str, np.ndarray]:
-    """Return the terms of q_t of a layer at the unknown points; wind : forcing at these points."""
+    """Return the terms of q_t of a layer at the unknown points; wind : forcing at these points; bed : topography."""
     setup: Setup = engine.setup
     grid, p = setup.grid, psi[layer]
     zeta = relative_vorticity(setup, layer, psi, q)
@@ -140,7 +143,6 @@ def _terms(
     padded = np.pad(np.pad(lap, ((1, 1), (0, 0)), mode=modes[1]), ((0, 0), (1, 1)), mode=modes[0])  # type: ignore[call-overload]
     lowest = layer == engine.count - 1
     nothing = np.zeros_like(lap)
-    bed = nothing if setup.topography is None else engine.pad(setup.topography)
     east, west = p[1:-1, 2:], p[1:-1, :-2]
     return {
         "wind": wind if layer == 0 else nothing,
@@ -149,7 +151,7 @@ def _terms(
         "biharmonic": -setup.biharmonic * _laplacian(padded, setup) if setup.biharmonic else nothing,
         "beta": -setup.beta * (east - west) / (2.0 * grid.dx),
         "advection": -_jacobian(p, q[layer], setup),
-        "topography": -_jacobian(p, bed, setup) if lowest and setup.topography is not None else nothing,
+        "topography": -_jacobian(p, bed, setup) if lowest and bed is not None else nothing,
     }
 
 

@@ -45,7 +45,7 @@ def field_of(engine: Any, name: str, time: float) -> np.ndarray:
     """Return a host copy of a field of `fields_of` at the points, (ny, nx); time : model time, s."""
     setup = engine.setup
     if name == "wind_forcing":
-        return setup.curl_at(time).astype(engine.real)
+        return engine.curl(time).astype(engine.real)
     if name == "tracer":
         return engine.points("tracer")
     layer = 1 if name.endswith("_lower") else 0
@@ -57,6 +57,8 @@ def field_of(engine: Any, name: str, time: float) -> np.ndarray:
         psi, q = ([engine.points(field, k) for k in range(engine.count)] for field in ("psi", "q"))
         return relative_vorticity(setup, layer, psi, q)
     psi = engine.padded("psi")
+    if not psi.size:  # in processes other than the first
+        return psi
     wrap_x, wrap_y = setup.periodic
     inner = (slice(wrap_y, psi.shape[0] - wrap_y), slice(wrap_x, psi.shape[1] - wrap_x))
     u, v = (values[inner] for values in velocity(psi, setup.grid.dx, setup.grid.dy))
@@ -75,7 +77,7 @@ def notes_of(setup: Setup) -> list[str]:
     """Return notes on boundary-layer resolution, nondimensional numbers (initial wind) and limits of the time step."""
     grid = setup.grid
     length = (grid.nx - 1) * grid.dx / math.pi
-    numbers = numbers_note(float(np.abs(setup.curl).max()), setup.beta, setup.viscosity, setup.friction, length)
+    numbers = numbers_note(setup.max_curl, setup.beta, setup.viscosity, setup.friction, length)
     if setup.time_varying_wind is not None:
         numbers = [f"time-varying wind forcing: {setup.time_varying_wind.instants.name}", *numbers]
     radius = radius_note(setup.baroclinic_radius, max(grid.dx, grid.dy))
