@@ -89,10 +89,12 @@ class BarotropicOracle:
         order=2,
         no_slip=None,
         screening=0.0,
+        implicit=False,
     ):
         self.dx, self.dy = lx / nx, ly / ny
         self.beta, self.viscosity, self.friction = beta, viscosity, friction
         self.jacobian, self.order, self.no_slip, self.screening = JACOBIANS[jacobian], order, no_slip, screening
+        self.implicit = implicit  # viscosity by Crank-Nicolson, free slip without screening
         self.x = np.linspace(0, lx, nx + 1)
         self.y = np.linspace(0, ly, ny + 1)
         self.curl = np.broadcast_to(curl, (ny + 1, nx + 1))
@@ -123,15 +125,20 @@ class BarotropicOracle:
         p, z, dx, dy = self.psi, self.zeta, self.dx, self.dy
         p_x = (centre(p, 0, 1) - centre(p, 0, -1)) / (2 * dx)
         relative = z + self.screening * p  # z is q
-        f = -self.jacobian(p, z, dx, dy) - self.beta * p_x + self.viscosity * laplacian(relative, dx, dy)
+        viscosity = 0.0 if self.implicit else self.viscosity
+        f = -self.jacobian(p, z, dx, dy) - self.beta * p_x + viscosity * laplacian(relative, dx, dy)
         return f - self.friction * centre(relative, 0, 0) + centre(self.curl, 0, 0)
 
     def step(self, dt):
         """One Adams-Bashforth step; the first ones have as many terms as there is history."""
         self.walls()
         self.history = [self.tendency(), *self.history][: self.order]
+        old = self.zeta.copy()
         for weight, f in zip(COEFFICIENTS[len(self.history)], self.history, strict=True):
             self.zeta[1:-1, 1:-1] += dt * weight * f
+        if self.implicit:  # (1 - a Lap)(new + old) = 2 old + dt F
+            a = 0.5 * dt * self.viscosity
+            self.zeta = invert(-(self.zeta + old) / a, self.dx, self.dy, 1.0 / a) - old
         self.psi = invert(self.zeta, self.dx, self.dy, self.screening)
 
     def energy(self):

@@ -23,23 +23,26 @@ def random_setup(nx=27, ny=19, seed=3):
 @pytest.mark.parametrize("precision", ["double", "single"])
 @pytest.mark.parametrize("jacobian", ["arakawa", "advective"])
 @pytest.mark.parametrize(
-    ("scheme", "radius", "walls"),
+    ("scheme", "radius", "walls", "viscosity_scheme"),
     [
-        ("ab2", None, "free-slip"), ("ab3", 0.5, "no-slip-thom"), ("ab3", None, "no-slip"),
-        pytest.param("ab2", 0.5, "no-slip", marks=pytest.mark.slow),
+        ("ab2", None, "free-slip", "explicit"), ("ab3", 0.5, "no-slip-thom", "explicit"),
+        ("ab3", None, "no-slip", "explicit"), ("ab3", None, "free-slip", "implicit"),
+        pytest.param("ab2", 0.5, "no-slip", "explicit", marks=pytest.mark.slow),
     ],
 )  # fmt: skip
-def test_steps_as_the_transcription(precision, jacobian, scheme, radius, walls):
+def test_steps_as_the_transcription(precision, jacobian, scheme, radius, walls, viscosity_scheme):
     grid, zeta, curl = random_setup()
     physics = {"beta": 3.0, "viscosity": 0.02}
     model = BarotropicVorticity(
         grid, time_step=1e-3, wind_forcing=curl, bottom_friction=0.3, deformation_radius=radius, walls=walls,
-        jacobian=jacobian, scheme=scheme, potential_vorticity=zeta, device="cpu", precision=precision, **physics,
+        jacobian=jacobian, scheme=scheme, potential_vorticity=zeta, device="cpu", precision=precision,
+        viscosity_scheme=viscosity_scheme, **physics,
     )  # fmt: skip
     screening = 0.0 if radius is None else radius**-2
     oracle = BarotropicOracle(
         grid.nx - 1, grid.ny - 1, 2.6, 3.0, friction=0.3, curl=curl, jacobian=jacobian, order=int(scheme[2]),
-        no_slip={"no-slip-thom": "thom", "no-slip": "woods"}.get(walls), screening=screening, **physics,
+        no_slip={"no-slip-thom": "thom", "no-slip": "woods"}.get(walls), screening=screening,
+        implicit=viscosity_scheme == "implicit", **physics,
     )  # fmt: skip
     oracle.start(zeta)
     for _ in range(25):
@@ -47,6 +50,8 @@ def test_steps_as_the_transcription(precision, jacobian, scheme, radius, walls):
     model.advance(0.025)
     assert model.steps == 25 and model.time == 0.025
     tolerance = 1e-12 if precision == "double" else 2e-5
+    if viscosity_scheme == "implicit":  # `column_table` loses digits of 1 - delta (test_barotropic_reference.py)
+        tolerance = max(tolerance, 1e-11)
     psi = model.field("streamfunction")
     assert np.abs(psi - oracle.psi).max() < tolerance * np.abs(oracle.psi).max()
     inner = (slice(1, -1), slice(1, -1))

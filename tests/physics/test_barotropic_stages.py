@@ -139,7 +139,7 @@ def test_fast_kernels_equal_their_stages(monkeypatch, name, precision):
 ON_GPU = {
     "default": {("vorticity", "forward")},
     "tracer": {("tracer",), ("vorticity", "forward")},
-    "implicit": {("vorticity", "viscosity forward")},
+    "implicit": {("vorticity", "forward")},
 }
 
 

@@ -499,7 +499,9 @@ class Engine:
 
     def _state_arrays(self) -> dict[str, Any]:
         """Return all arrays that the next step reads, by name."""
-        return self.steps.fields.restart_arrays | {"phi": self.steps.projection.phi} | self.steps.inflow.arrays
+        projection = self.steps.projection
+        older = {} if projection.older is None else {"previous_phi": projection.older}
+        return self.steps.fields.restart_arrays | {"phi": projection.phi} | older | self.steps.inflow.arrays
 
     def plane(self, array: Any, axis: int, n: int) -> np.ndarray:
         """Return a host copy of plane n of a field, normal to an axis (of z, y, x), float64."""

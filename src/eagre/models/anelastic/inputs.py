@@ -23,7 +23,7 @@ from eagre.plausible import check_plausible
 SIDES = {"x": ("periodic", "wall", "open"), "y": ("periodic", "wall", "open"), "z": ("wall", "periodic")}
 WIDEST = 14  # maximum number of halo rows per device
 WORDS = 24  # values per point: 3 velocities at 3 times, theta' at 2 times, fluxes, phi, work arrays of the solver
-TERRAIN = 14  # additional values over terrain: base state, C and densities at every point, search directions
+TERRAIN = 15  # additional values over terrain: base state, C and densities at every point, search directions, phi
 CLOSURE = 14  # additional values with a closure: K, total theta, stress
 SCALAR = 3  # additional values per scalar: current and advected field
 COPY = 2  # additional values on a CPU: in-memory checkpoint and transforms

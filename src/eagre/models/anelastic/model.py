@@ -423,7 +423,7 @@ class AnelasticFlow(BaseModel):
 Array = np.ndarray
 State = Mapping[str, Array]
 KINDS = SIDES["x"]  # boundary conditions of all axes
-OWN = ("u", "v", "w", "theta", "phi")
+OWN = ("u", "v", "w", "theta", "phi", "previous_phi")
 PERTURBATION = "theta_perturbation"  # theta' in restart files; earlier versions wrote it as theta
 
 
@@ -510,6 +510,8 @@ def adapt_state(state: State, current: State, setup: Setup, fresh: bool) -> Adap
 
 
 def _with_missing_fields(state: State, current: State, setup: Setup, fresh: bool) -> AdaptedState:
+    if "previous_phi" in current and "phi" in state:  # restart files of earlier versions lack it
+        state = {"previous_phi": state["phi"], **state}
     added = [name for name in current if name.startswith("drag_") and name not in state]
     unknown_tendencies = tuple(name.removeprefix("drag_") for name in added)
     begun = [name for name in setup.scalars if name not in state and fresh]

@@ -54,6 +54,7 @@ class Steps(Stages):
         self.projection = Projection(
             device, precision, metric, base.density, velocity=self.fields.velocity, forces=self.fields.forces,
             provisional_in_forces=self.is_free, tolerance=setup.tolerance,
+            guess="second-last" if metric.terrain else "previous",
         )  # fmt: skip
         set_wind_through(self.projection, setup, base)
         self._dt = 0.0  # time step of the implicit coefficients, s
@@ -107,7 +108,7 @@ class Steps(Stages):
     @property
     def driven_by_time(self) -> bool:
         """True if every step needs data of its start time."""
-        return self.setup.heat_varies or self.projection.older is not None
+        return self.setup.heat_varies
 
     def exchange(self) -> None:
         """Do nothing: a single device has no halo rows."""

@@ -1,9 +1,9 @@
 """Elliptic solvers for the streamfunction, by basin and device, with a common interface.
 
 `forward` transforms a field, `solve` applies (Lap - screening)^-1 in transformed space, and `backward` applies the
-inverse transform. With two layers `solve` solves for a vertical mode; the modes are formed between `forward` and
-`backward`, or by `solve` and `backward` (`forms_modes`). The Helmholtz term `screening` is the inverse squared
-deformation radius.
+inverse transform. `copied_backward` applies it between two solutions of one transform. With two layers `solve` solves
+for a vertical mode; the modes are formed between `forward` and `backward`, or by `solve` and `backward`
+(`forms_modes`). The Helmholtz term `screening` is the inverse squared deformation radius.
 """
 
 from __future__ import annotations
@@ -38,13 +38,21 @@ def sine_transform(field: Any) -> None:
         inner[...] = transformed
 
 
+def copied_transform(source: Any, out: Any) -> None:
+    """Set the interior of `out` to the sine transform of `source`."""
+    out[1:-1, 1:-1] = source[1:-1, 1:-1]
+    sine_transform(out)
+
+
 class Inversion:
     """Interface of elliptic solvers; `layer` selects the arrays of a layer or of a vertical mode.
 
     forms_modes : whether `solve` and `backward` convert between layers and vertical modes.
+    norm : factor of a forward and an inverse transform, which `solve` divides by.
     """
 
     forms_modes = False
+    norm = 1.0
 
     def interface(self, slab: Slab, screening: float) -> CpuInterfaces:
         """Return the joints of the columns of a slab with the columns of other slabs; for a box with walls."""
@@ -73,13 +81,17 @@ class Inversion:
         """Return the launches of the inverse transform into the fields of all layers."""
         raise NotImplementedError
 
+    def copied_backward(self, work: Any, out: Any) -> Launches:
+        """Return the launches of the inverse transform of an array of `work`, which is kept, into another field."""
+        raise NotImplementedError
+
 
 class CpuBox(Inversion):
     """Box with walls on the CPU: SciPy's sine transform along x, tridiagonal systems along y, in place."""
 
     def __init__(self, device: Device, precision: str, real: Any, nx: int, ny: int, dx: float, dy: float) -> None:
         self.device, self.precision, self.real = device, precision, real
-        self.size = (nx, ny, dx, dy)
+        self.size, self.norm = (nx, ny, dx, dy), 2.0 * nx
         self._scratch = np.zeros((-(-(nx - 1) // CHUNK), 2, CHUNK), real)
         self._carry = np.zeros(CHUNK)
 
@@ -102,6 +114,9 @@ class CpuBox(Inversion):
     def backward(self, fields: list[Any]) -> Launches:
         return [HostCall(sine_transform, (field,)) for field in fields]
 
+    def copied_backward(self, work: Any, out: Any) -> Launches:
+        return [HostCall(copied_transform, (work, out))]
+
 
 class CudaBox(Inversion):
     """Box with walls on a GPU: kernels of `eagre.solvers.poisson.box_cuda`.
@@ -113,7 +128,7 @@ class CudaBox(Inversion):
     forms_modes = True
 
     def __init__(self, box: Box, fraction: float | None) -> None:
-        self.box = box
+        self.box, self.norm = box, 0.5 * box.nx
         self.spectra = [box.spectrum() for _ in range(1 if fraction is None else 2)]
         self._modes, self._fraction = self.spectra, None
         if fraction is not None:
@@ -147,6 +162,9 @@ class CudaBox(Inversion):
             return [self.box.rows(self._modes[0], fields[0])]
         return [self.box.layer_rows(self._modes, LayerPair._make((*fields, self._fraction)))]
 
+    def copied_backward(self, work: Any, out: Any) -> Launches:
+        return [self.box.rows(work, out)]
+
 
 class TransformInversion(Inversion):
     """Any basin: `PoissonSolver` on the unknown points."""
@@ -172,6 +190,13 @@ class TransformInversion(Inversion):
 
     def backward(self, fields: list[Any]) -> Launches:
         return []
+
+    def copied_backward(self, work: Any, out: Any) -> Launches:
+        return [HostCall(_copy, (work, out))]
+
+
+def _copy(source: Any, out: Any) -> None:
+    out[...] = source
 
 
 def _solve(solver: PoissonSolver, field: Any, factor: float) -> None:

@@ -22,8 +22,8 @@ class Coefficients(NamedTuple):
 
     jacobian: float  # 1 / (4 dx dy)
     beta: float  # beta / (2 dx)
-    viscosity_x: float  # A / dx^2
-    viscosity_y: float  # A / dy^2
+    viscosity_x: float  # A / dx^2; a / dx^2 if viscosity is implicit, a = dt A / 2
+    viscosity_y: float  # A / dy^2; a / dy^2
     friction: float  # mu - A lambda
     stretching: float  # (A lambda - mu) lambda: viscosity and friction act on zeta = q + lambda psi
 
@@ -73,6 +73,14 @@ def arakawa_jacobian(p, z):
 
 
 JACOBIAN = switch("JACOBIAN", arakawa_jacobian)
+IMPLICIT = switch("IMPLICIT", False)  # whether viscosity is implicit
+
+
+@cell
+def diffusion(z, c):
+    """Return A Lap q; with implicit viscosity a Lap q, the explicit half of the Crank-Nicolson scheme."""
+    two_z = z.here + z.here
+    return c.viscosity_x * ((z.e + z.w) - two_z) + c.viscosity_y * ((z.n + z.s) - two_z)
 
 
 @cell
@@ -80,12 +88,11 @@ def tendency(p, z, curl, c):
     """Return F = -J(psi, q) - beta psi_x + A Lap zeta - mu zeta + curl with zeta = q + lambda psi.
 
     p, z : `Stencil` of psi and q. Because Lap psi = q + lambda psi at every point,
-    Lap zeta = Lap q + lambda (q + lambda psi).
+    Lap zeta = Lap q + lambda (q + lambda psi). With implicit viscosity F has no term A Lap zeta.
     """
     advection = c.jacobian * JACOBIAN(p, z)
-    two_z = z.here + z.here
-    diffusion = c.viscosity_x * ((z.e + z.w) - two_z) + c.viscosity_y * ((z.n + z.s) - two_z)
-    return diffusion - advection - c.beta * (p.e - p.w) - c.friction * z.here + c.stretching * p.here + curl
+    explicit = real(0.0) if IMPLICIT else diffusion(z, c)
+    return explicit - advection - c.beta * (p.e - p.w) - c.friction * z.here + c.stretching * p.here + curl
 
 
 @cell
@@ -160,9 +167,10 @@ def change(f, older, oldest, weights):
 
 
 @cell
-def advanced(q, f, older, oldest, weights):
-    """Return c3 q + c0 F + c1 F_old + c2 F_older; c3 is 1 with explicit and 2 with implicit viscosity."""
-    return weights[3] * q + change(f, older, oldest, weights)
+def advanced(z, f, older, oldest, weights, c):
+    """Return q + c0 F + c1 F_old + c2 F_older, with implicit viscosity plus a Lap q; z : `Stencil` of q."""
+    total = z.here + change(f, older, oldest, weights)
+    return total + diffusion(z, c) if IMPLICIT else total
 
 
 WALL_X = switch("WALL_X", 0)  # 0: free slip, 1: no slip after Thom, 2: no slip after Woods, 3: periodic, 4: no flux

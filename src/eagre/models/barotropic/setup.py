@@ -47,6 +47,11 @@ class Setup(Boundaries, Numerics, Physics):
         return self.viscosity_scheme == "implicit"
 
     @property
+    def half_step_viscosity(self) -> float:
+        """Coefficient a = dt A / 2 of the Crank-Nicolson scheme, m2."""
+        return 0.5 * self.time_step * self.viscosity
+
+    @property
     def biharmonic(self) -> float:
         """Biharmonic viscosity, m4 / s."""
         return self.biharmonic_viscosity

@@ -37,7 +37,7 @@ class Stages:
         )
         self._problems: dict[str, Problems] = {"": [(screening, 1.0) for screening in screenings]}
         if setup.implicit:
-            a = 0.5 * setup.time_step * setup.viscosity
+            a = setup.half_step_viscosity
             self._problems["viscosity "] = [(1.0 / a, -1.0 / a)]
         self._interfaces = {
             name: [kernel_set.inversion.interface(slab, screening) for screening, _ in problems if slab.heights]
@@ -89,7 +89,8 @@ class Stages:
         stored = [*(field for history in state.history for field in history), *state.rounding]
         forcing = state.total if self.setup.has_extra_terms else [state.wind.curl]
         reads = [*near(1, *(pair[old] for pair in (*state.psi, *state.q))), *near(0, *forcing, *stored)]
-        writes = (*(q[new] for q in state.q), *self._solved(new), *stored)
+        new_q = [] if self.setup.implicit else [q[new] for q in state.q]
+        writes = (*new_q, *self._solved(new), *stored)
         return Stage("vorticity", partial(updated, "vorticity", plain_update, self, old), reads, writes)
 
     def updates(self, name: str, old: int) -> list[tuple[int | None, Update, dict[str, Any]]]:
@@ -104,12 +105,13 @@ class Stages:
         coefficients = kernels.Coefficients._make(map(state.real, numbers))
         ages = state.ages(state.tracer_history, old)
         fields = kernels.LayerFields(state.psi[0][old], c, new, new, *ages)
-        update = Update(fields, state.wind.curl, state.tracer_weights, coefficients)
+        update = Update(fields, state.wind.curl, state.weights, coefficients)
         return None, update, self._switches(wind=0)
 
     def _layer_update(self, layer: int, old: int) -> tuple[int, Update, dict[str, Any]]:
         setup, state, new = self.setup, self.state, 1 - old
         switches = self._switches(2 if setup.has_extra_terms else state.wind.kind if layer == 0 else 0)
+        switches["IMPLICIT"] = setup.implicit
         curl = state.total[layer] if setup.has_extra_terms else state.wind.curl
         if setup.layers is not None:
             factors = map(state.real, setup.layers.coupling(layer, setup.viscosity, setup.friction))
@@ -117,7 +119,8 @@ class Stages:
             switches["FORCING"] = kernels.coupled_forcing
         ages = state.ages(state.history[layer], old)
         target = self._solved(new)[layer]
-        fields = kernels.LayerFields(state.psi[layer][old], state.q[layer][old], state.q[layer][new], target, *ages)
+        values = target if setup.implicit else state.q[layer][new]
+        fields = kernels.LayerFields(state.psi[layer][old], state.q[layer][old], values, target, *ages)
         return layer, Update(fields, curl, state.weights, self._coefficients(layer)), switches
 
     def _switches(self, wind: int) -> dict[str, Any]:
@@ -127,7 +130,7 @@ class Stages:
     def _coefficients(self, layer: int) -> kernels.Coefficients:
         setup = self.setup
         jacobian, over_dx2, over_dy2 = self._over
-        viscosity = 0.0 if setup.implicit else setup.viscosity
+        viscosity = setup.half_step_viscosity if setup.implicit else setup.viscosity
         screened = viscosity * setup.screening
         friction, stretching = setup.friction - screened, (screened - setup.friction) * setup.screening
         if setup.layers is not None:
@@ -181,38 +184,53 @@ class Stages:
 
     # -- solutions ----------------------------------------------------------------------------------
 
-    def implicit_viscosity(self, old: int) -> list[Stage]:
-        """Crank-Nicolson viscosity: (1 - a Lap)(new + old) = 2 old + dt F, a = dt A / 2."""
-        state, new = self.state, 1 - old
+    def transform(self, new: int) -> Stage:
+        """Forward transform of the new vorticity, or of the right-hand side of the implicit viscosity."""
+        solver, fields = self.kernels.inversion, self._solved(new)
+
+        def launches() -> Launches:
+            return [launch for k, field in enumerate(fields) for launch in solver.forward(k, field)]
+
+        return Stage("forward", launches, near(0, *fields), solver.spectra_of(fields))
+
+    def implicit_viscosity(self, new: int) -> list[Stage]:
+        """Crank-Nicolson viscosity: (1 - a Lap) new = (1 + a Lap) old + dt F, a = dt A / 2, in transformed space."""
         if not self.setup.implicit:
             return []
-        field, (q, q_new) = self._solved(new)[0], (state.q[0][old], state.q[0][new])
-        loop = (reference.complete_implicit, field, q, q_new, field)
-        last = self._stage("viscosity complete", loop, near(0, field, q), (q_new, field))
-        return [*self._solution("viscosity ", [field], [field]), last]
+        solver, [field], q = self.kernels.inversion, self._solved(new), self.state.q[0][new]
+        work = solver.work(0, field)
+        inverse = Stage("viscosity backward", lambda: solver.copied_backward(work, q), near(0, work), (q,))
+        return [*self._columns("viscosity ", [field]), inverse]
 
-    def streamfunction(self, new: int) -> list[Stage]:
-        """Solution for psi in buffers `new`."""
-        return self._solution("", self._solved(new), [psi[new] for psi in self.state.psi])
+    def streamfunction(self, new: int, start: bool = False) -> list[Stage]:
+        """Solution for psi in buffers `new`, from the transform of the vorticity.
+
+        With implicit viscosity its solution has divided the transform by the norm, except at the start of a run.
+        """
+        norm = self.kernels.inversion.norm if self.setup.implicit and not start else 1.0
+        solver, fields, psi = self.kernels.inversion, self._solved(new), [psi[new] for psi in self.state.psi]
+        work = [solver.work(k, field) for k, field in enumerate(fields)]
+        return [
+            *self._modes("to modes", work, reference.to_modes),
+            *self._columns("", fields, norm),
+            *self._modes("from modes", work, reference.from_modes),
+            Stage("backward", lambda: solver.backward(psi), near(0, *work), psi),
+        ]
 
     def _solved(self, buffer: int) -> list[Any]:
         """Return the arrays passed to the solver, one per layer: q, or psi if the solver works in place."""
         fields = self.state.q if self.kernels.separate_psi else self.state.psi
         return [fields[layer][buffer] for layer in self._layers]
 
-    def _solution(self, name: str, fields: list[Any], solutions: list[Any]) -> list[Stage]:
-        """Return the stages that solve `_problems[name]`; several ranks share the columns and join their ends."""
+    def _columns(self, name: str, fields: list[Any], norm: float = 1.0) -> list[Stage]:
+        """Return the stages that solve `_problems[name]` for transforms times `norm`; ranks share the columns."""
         solver, interfaces = self.kernels.inversion, self._interfaces[name]
         work, ends = [solver.work(k, field) for k, field in enumerate(fields)], [one.ends for one in interfaces]
-        spectra = solver.spectra_of(fields)
-
-        def forward() -> Launches:
-            return [launch for k, field in enumerate(fields) for launch in solver.forward(k, field)]
 
         def columns() -> Launches:
             launches: Launches = []
-            for k, problem in enumerate(self._problems[name]):
-                launches += solver.solve(k, work[k], *problem, walls=not interfaces)
+            for k, (screening, factor) in enumerate(self._problems[name]):
+                launches += solver.solve(k, work[k], screening, factor * norm, walls=not interfaces)
                 launches += interfaces[k].leave(work[k]) if interfaces else []
             return launches
 
@@ -220,14 +238,7 @@ class Stages:
             return [launch for one, field in zip(interfaces, work, strict=True) for launch in one.join(field)]
 
         joined = [Stage(f"{name}join", join, [*near(0, *work), *near(ALL, *ends)], work)] if ends else []
-        return [
-            Stage(f"{name}forward", forward, near(0, *fields), spectra),
-            *self._modes("to modes", work, reference.to_modes),
-            Stage(f"{name}columns", columns, near(0, *spectra), (*work, *ends)),
-            *joined,
-            *self._modes("from modes", work, reference.from_modes),
-            Stage(f"{name}backward", lambda: solver.backward(solutions), near(0, *work), solutions),
-        ]
+        return [Stage(f"{name}columns", columns, near(0, *solver.spectra_of(fields)), (*work, *ends)), *joined]
 
     def _modes(self, name: str, work: list[Any], cell: Any) -> list[Stage]:
         """Conversion of two layers to vertical modes or back, unless the solver does it."""

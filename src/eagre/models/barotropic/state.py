@@ -61,13 +61,11 @@ class State:
         self.bed = self.none
         if setup.topography is not None:
             self.bed = device.array(self.pad(setup.topography).astype(self.real))
-        self.weights, self.tracer_weights = (device.zeros((4,), self.real) for _ in range(2))
+        self.weights = device.zeros((3,), self.real)
 
     def set_weights(self) -> None:
         """Set the Adams-Bashforth weights of the next step; the first steps use a lower order."""
-        values = weights(self.setup, self.steps)
-        self.device.fill(self.weights, np.array([*values, 2.0 if self.setup.implicit else 1.0]))
-        self.device.fill(self.tracer_weights, np.array([*values, 1.0]))
+        self.device.fill(self.weights, np.array(weights(self.setup, self.steps)))
 
     def _pairs(self, one: bool) -> list[list[Any]]:
         """Return per layer one array per set of buffers, or with `one` a shared array."""

@@ -4,7 +4,7 @@
     c' = c + dt AB(-J(psi, c) + kappa Lap c)                            tracer
     F  = -J(psi, q) - beta psi_x + A Lap zeta - mu zeta + curl + ...    (2.7), ... : topography, -B Lap Lap zeta, layers
     q' = q + dt AB(F)                                                   (2.17)
-    (1 - a Lap)(q' + q) = 2 q + dt AB(F), a = dt A / 2                  with implicit viscosity
+    (1 - a Lap) q' = (1 + a Lap) q + dt AB(F), a = dt A / 2             with implicit viscosity
     Lap psi' - psi' / R^2 = q'                                          (2.22)-(2.27)
     q' on walls, psi' and q' at periodic boundary points                3.3
     x' = x + dt (u', v')                                                particles
@@ -29,7 +29,8 @@ def step(stages: Stages, old: int) -> list[Stage]:
         *stages.tracer(old),
         *stages.extra_terms(old),
         stages.vorticity(old),
-        *stages.implicit_viscosity(old),
+        stages.transform(new),
+        *stages.implicit_viscosity(new),
         *stages.streamfunction(new),
         stages.boundary(new),
         *stages.particles(new),
@@ -40,4 +41,10 @@ def step(stages: Stages, old: int) -> list[Stage]:
 
 def start(stages: Stages) -> list[Stage]:
     """Return the stages that compute the initial state from the vorticity and the tracer in buffers 0."""
-    return [*stages.tracer_boundary(0), *stages.streamfunction(0), stages.boundary(0), stages.outputs(0)]
+    return [
+        *stages.tracer_boundary(0),
+        stages.transform(0),
+        *stages.streamfunction(0, start=True),
+        stages.boundary(0),
+        stages.outputs(0),
+    ]

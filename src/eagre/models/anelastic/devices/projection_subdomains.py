@@ -32,7 +32,7 @@ from eagre.models.anelastic.pressure import operator as cells
 from eagre.models.anelastic.pressure.coefficients import Coefficients
 from eagre.models.anelastic.pressure.mass_balance import Balance, balanced
 from eagre.models.anelastic.pressure.operator_launches import PressureOperator
-from eagre.models.anelastic.pressure.projection import Projected, add, stretch
+from eagre.models.anelastic.pressure.projection import Projected, add, guess_source, stretch, swap
 from eagre.models.anelastic.pressure.separable import FlatKernels, is_separable
 from eagre.models.anelastic.stages import Fields, Stages
 from eagre.solvers.gcr.distributed import DistributedGcr, DistributedResidualTest
@@ -228,13 +228,11 @@ class DistributedProjection:
 
     Attributes
     ----------
-    phi, provisional, steps, bound
+    phi, older, provisional, steps, bound
         See `Projection`.
     final : stage
         Last stage of a solution: the velocity from phi.
     """
-
-    older = None
 
     def __init__(
         self, devices: DeviceMesh, precision: str, metric: Metric, density: np.ndarray, stages: Sequence[Stages],
@@ -244,6 +242,7 @@ class DistributedProjection:
         self._metrics, self._stages, self.tolerance = metrics, stages, tolerance
         self._real = stages[0].fields.velocity.u.dtype.type
         self.phi, self._r, self._b = (devices.field_zeros(metric.shape, self._real) for _ in range(3))
+        self.older = devices.field_zeros(metric.shape, self._real) if metric.terrain else None
         self._is_free = stages[0].is_free
         self.provisional = fields.forces if self._is_free else fields.velocity
         self.steps, self.bound = (0.0, 0.0), 0
@@ -318,11 +317,10 @@ class DistributedProjection:
 
     def find(self, dt: float) -> Projected:
         """Solve for phi, without the stage `final`."""
-        last = self.steps[0]
-        factor = dt / last if last and not self._direct else 1.0
-        if factor != 1.0:
-            self._devices.run([self._loop(stretch, self.phi, self._real(factor))])
-        self.steps = (dt, last)
+        guess, source, factor = guess_source(self.phi, self.older, self.steps, dt)
+        if not self._direct and (factor != 1.0 or guess is not source):
+            self._devices.run([self._loop(stretch, guess, source, self._real(factor))])
+        self.steps = (dt, self.steps[0])
         result = self._until.run(self.tolerance / dt, MAX_ITERATIONS)
         return Projected(result.iterations, result.norm * dt)
 
@@ -344,7 +342,8 @@ class DistributedProjection:
         if self._direct:
             self._until = self._direct_solution()
             return
-        first: list[Stage] = [self._each(self._residual), self._cleared(self._r)]
+        swapped = [] if self.older is None else [self._loop(swap, self.phi, self.older)]
+        first: list[Stage] = [*swapped, self._each(self._residual), self._cleared(self._r)]
         edges = [0.5 if n > 1 and side != "periodic" else 1.0 for n, side in self._axes()]
         weights = [Weights(one.medium.density, (edges[0], edges[1], edges[2])) for one in self._operators]
         known_to_all = (devices, self._precision, self.phi, self._r, first)

@@ -12,9 +12,10 @@ Use::
     result = projection.solve(dt)                   # u, v, w are the projected velocity now, phi the pressure
     result.iterations, result.divergence            # divergence: dt max |div v| before the last update of u, v, w
 
-phi = (dt / 2) p' / rho_b is the first guess of GCR in the next solution (`guess="extrapolated"`: linear extrapolation
-in time from the last two solutions). Direct solutions start from 0. phi, and `older` for extrapolated guesses, are part
-of a restart. Checkerboard modes of phi are arbitrary on even axes and do not affect the velocity: compare velocities.
+phi = (dt / 2) p' / rho_b is the first guess of GCR in the next solution (`guess="second-last"`: in the solution after
+the next one, because errors of the trapezoidal rule in time change their sign in every step). Direct solutions start
+from 0. phi, and `older` for such guesses, are part of a restart. Checkerboard modes of phi are arbitrary on even axes
+and do not affect the velocity: compare velocities.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from eagre.stepping.convergence_loop import ConvergenceLoop, is_iterating
 
 METHODS = ("auto", "direct", "gcr")
 PRECONDITIONERS = ("auto", "fft", "line-jacobi", "richardson", "chebyshev", "none")
-GUESSES = ("previous", "extrapolated", "zero")
+GUESSES = ("previous", "second-last", "zero")
 
 
 class Projected(NamedTuple):
@@ -64,17 +65,30 @@ def _add_while_iterating(k, j, i, a, b, control):
 
 
 @cell
-def stretch(k, j, i, phi, a):
-    """Set phi = a phi."""
-    phi[k, j, i] *= a
+def stretch(k, j, i, guess, phi, a):
+    """Set guess = a phi, also in place."""
+    guess[k, j, i] = a * phi[k, j, i]
 
 
 @cell
-def extrapolate(k, j, i, phi, older, a, b):
-    """Set phi = a phi - b older, and older to the previous phi."""
+def swap(k, j, i, phi, older):
+    """Exchange phi and older."""
     last = phi[k, j, i]
-    phi[k, j, i] = a * last - b * older[k, j, i]
+    phi[k, j, i] = older[k, j, i]
     older[k, j, i] = last
+
+
+def guess_source(phi: Any, older: Any, steps: tuple[float, float], dt: float) -> tuple[Any, Any, float]:
+    """Return the array of the guess before `swap`, the solution that it is taken from, and its factor for a step of dt.
+
+    Solutions are proportional to their time steps `steps`, s, which are 0 before the first steps.
+    """
+    last, second_last = steps
+    if older is None:
+        return phi, phi, dt / last if last else 1.0
+    if second_last == 0.0:
+        return older, phi, dt / last if last else 1.0
+    return older, older, dt / second_last
 
 
 class Projection:
@@ -105,7 +119,7 @@ class Projection:
         k of GCR(k); by default 1, and 3 with Coriolis over terrain or between walls (unsymmetric operator).
     sweeps : int
         Number of sweeps; for "chebyshev" 2 to 16, good values are 6 to 8.
-    guess : {"previous", "extrapolated", "zero"}
+    guess : {"previous", "second-last", "zero"}
     max_iterations : int
         Maximum number of iterations.
     kernels : {"fast", "reference"}
@@ -117,7 +131,7 @@ class Projection:
     provisional : (u, v, w)
         Arrays of v^.
     older : array or None
-        phi of the previous step, for extrapolated guesses.
+        phi of the previous step, for guesses from the second-last solution.
     steps : (float, float)
         Last two time steps, s; 0 before the first steps. Part of a restart, with phi and `older`.
     exact : bool
@@ -160,7 +174,7 @@ class Projection:
         self.provisional = tuple(forces) if forces is not None and provisional_in_forces else (self.u, self.v, self.w)
         self._forces, self._from_velocity = forces, not (forces is not None and provisional_in_forces)
         self.phi, self._r, self._b = (device.zeros(self.shape, self._real) for _ in range(3))
-        self.older = device.zeros(self.shape, self._real) if guess == "extrapolated" else None
+        self.older = device.zeros(self.shape, self._real) if guess == "second-last" else None
         self.steps = (0.0, 0.0)
         self._density = self._shaped("density", density)
         self._normal: cells.Normal | None = None
@@ -257,6 +271,8 @@ class Projection:
             return
         sides = zip(self.shape, self.metric.sides, strict=True)
         edges = [0.5 if n > 1 and side != "periodic" else 1.0 for n, side in sides]
+        if self.older is not None:
+            ends = [device.over(device.loop(swap, self._precision), self.shape, (self.phi, self.older)), *ends]
         weights = Weights(operator.medium.density, (edges[0], edges[1], edges[2]))
         num_directions = self._num_directions or (3 if operator.turning else 1)
         known = (device, self._precision, self.phi, self._r)
@@ -380,21 +396,12 @@ class Projection:
         return self._until.control
 
     def _first_guess(self, dt: float) -> list[Work]:
-        """Return launches that set phi from the last solutions, which are proportional to their time steps."""
+        """Return launches that set the first guess, which `swap` then moves to phi, from an earlier solution."""
         if self._direct:
             return []
-        (last, second_last), device = self.steps, self._device
-        if self._guess == "zero" or last == 0.0:
-            factor = float(self._guess != "zero")
-        else:
-            factor = dt / last
-        if self.older is not None and second_last > 0.0:
-            a, b = factor * (1.0 + factor), factor * dt / second_last
-        else:
-            a, b = factor, 0.0
-        if self.older is not None:
-            arguments = (self.phi, self.older, self._real(a), self._real(b))
-            return [device.over(device.loop(extrapolate, self._precision), self.shape, arguments)]
-        if factor == 1.0:
+        guess, source, factor = guess_source(self.phi, self.older, self.steps, dt)
+        factor = 0.0 if self._guess == "zero" else factor
+        if factor == 1.0 and guess is source:
             return []
-        return [device.over(device.loop(stretch, self._precision), self.shape, (self.phi, self._real(factor)))]
+        loop = self._device.loop(stretch, self._precision)
+        return [self._device.over(loop, self.shape, (guess, source, self._real(factor)))]

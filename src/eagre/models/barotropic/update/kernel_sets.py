@@ -22,11 +22,11 @@ MIN_ROWS = 8  # minimum number of rows per chunk
 
 
 class Update(NamedTuple):
-    """Arguments of the update kernel of a layer; weights : (4,)."""
+    """Arguments of the update kernel of a layer; weights : (3,)."""
 
     fields: LayerFields
     curl: Any  # the forcing (`kernels.FORCING`)
-    weights: Any  # (c0, c1, c2, c3)
+    weights: Any  # (c0, c1, c2)
     c: Coefficients
 
 
@@ -149,6 +149,5 @@ FUSIONS = (
     Fusion(("vorticity",), on_cpu, partial(updated, "vorticity", rows_update_cpu)),
     Fusion(("tracer",), on_gpu, partial(updated, "tracer", rows_update_cuda)),
     Fusion(("vorticity", "forward"), on_gpu, partial(updated, "vorticity", rows_update_cuda)),
-    Fusion(("vorticity", "viscosity forward"), on_gpu, partial(updated, "vorticity", rows_update_cuda)),
 )
 """Fast kernels, and the stages that they replace."""

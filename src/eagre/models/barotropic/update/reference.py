@@ -6,7 +6,6 @@ They define the results of the faster kernels and run where no faster kernel is 
 |---|---|
 | tracer and vorticity: F and Adams-Bashforth | `updated`, `updated_compensated` |
 | further terms of F | `set_forcing`, `subtract_topography`, `laplacian`, `subtract_laplacian` |
-| implicit viscosity | `complete_implicit` |
 | streamfunction: Lap psi - psi / R^2 = q | `PoissonSolver` with library transforms; `to_modes`, `from_modes` |
 | walls and periodic axes | `boundary.boundary_x`, `boundary.boundary_y` |
 | particles | `drift.drifted` |
@@ -19,7 +18,17 @@ from __future__ import annotations
 import numpy as np
 
 from eagre.backend.compilation.cells import cell, real
-from eagre.models.barotropic.kernels import FORCING, HISTORY, JACOBIAN, change, five_points, stencil, stencil_tendency
+from eagre.models.barotropic.kernels import (
+    FORCING,
+    HISTORY,
+    IMPLICIT,
+    JACOBIAN,
+    change,
+    diffusion,
+    five_points,
+    stencil,
+    stencil_tendency,
+)
 
 
 @cell
@@ -39,9 +48,10 @@ def change_of(j, i, fields, curl, weights, c):
 
 @cell
 def updated(j, i, fields, curl, weights, c):
-    """Set new = target = c3 q + c0 F + c1 F_old + c2 F_older at (j + 1, i + 1); fields : `LayerFields`."""
-    added = change_of(j, i, fields, curl, weights, c)
-    value = weights[3] * fields.q[j + 1, i + 1] + added
+    """Set new = target = `kernels.advanced` at (j + 1, i + 1); fields : `LayerFields`."""
+    value = fields.q[j + 1, i + 1] + change_of(j, i, fields, curl, weights, c)
+    if IMPLICIT:
+        value += diffusion(stencil(fields.q, j, i), c)
     fields.new[j + 1, i + 1] = value
     fields.target[j + 1, i + 1] = value
 
@@ -105,11 +115,3 @@ def from_modes(j, i, first, second, fraction):
     a, b = first[j, i], second[j, i]
     first[j, i] = a + (real(1.0) - fraction) * b
     second[j, i] = a - fraction * b
-
-
-@cell
-def complete_implicit(j, i, twice_mean, old, new, target):
-    """Set new = target = twice_mean - old, where the implicit viscosity solver returns twice_mean = old + new."""
-    value = twice_mean[j + 1, i + 1] - old[j + 1, i + 1]
-    new[j + 1, i + 1] = value
-    target[j + 1, i + 1] = value

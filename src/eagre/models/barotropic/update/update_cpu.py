@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eagre.backend.compilation.cells import cell, entry, prange, real, switch
-from eagre.models.barotropic.kernels import FORCING, HISTORY, advanced, stencil_tendency
+from eagre.models.barotropic.kernels import FORCING, HISTORY, advanced, stencil, stencil_tendency
 
 COPY = switch("COPY", True)  # whether `target` is another array than `new`
 COUPLED = switch("COUPLED", False)  # whether `curl` is a `kernels.Coupling`
@@ -23,18 +23,18 @@ def row_tendency(psi, zeta, curl, c, j, f):
 
 
 @cell
-def row_advance(zeta, new, older, oldest, weights, j, f):
-    """Set new = c3 zeta + c0 F + c1 F_old + c2 F_older in row j + 1; F replaces the oldest tendency."""
-    w = (weights[0], weights[1], weights[2], weights[3])
+def row_advance(zeta, new, older, oldest, weights, c, j, f):
+    """Set new = `kernels.advanced` in row j + 1; F replaces the oldest tendency."""
+    w = (weights[0], weights[1], weights[2])
     # One output array per loop: with more, the compiler has too many possible overlaps to rule out.
     if HISTORY == 2:
         for i in range(f.shape[0]):
-            new[j + 1, i + 1] = advanced(zeta[j + 1, i + 1], f[i], older[j + 1, i + 1], oldest[j + 1, i + 1], w)
+            new[j + 1, i + 1] = advanced(stencil(zeta, j, i), f[i], older[j + 1, i + 1], oldest[j + 1, i + 1], w, c)
         for i in range(f.shape[0]):
             oldest[j + 1, i + 1] = f[i]
     else:
         for i in range(f.shape[0]):
-            new[j + 1, i + 1] = advanced(zeta[j + 1, i + 1], f[i], older[j + 1, i + 1], real(0.0), w)
+            new[j + 1, i + 1] = advanced(stencil(zeta, j, i), f[i], older[j + 1, i + 1], real(0.0), w, c)
         for i in range(f.shape[0]):
             older[j + 1, i + 1] = f[i]
 
@@ -52,7 +52,7 @@ def update_cpu(fields, curl, weights, c, scratch):
     for chunk in prange(chunks):
         for j in range(chunk * rows // chunks, (chunk + 1) * rows // chunks):
             row_tendency(psi, zeta, curl, c, j, scratch[chunk])
-            row_advance(zeta, new, older, oldest, weights, j, scratch[chunk])
+            row_advance(zeta, new, older, oldest, weights, c, j, scratch[chunk])
             if COPY:
                 for i in range(psi.shape[1] - 2):
                     target[j + 1, i + 1] = new[j + 1, i + 1]

@@ -116,11 +116,12 @@ def computed(p, z, row, previous, forcing, numbers, m, result):
     w, c = numbers
     width = np.uint64(ROW + 1)
     for n in range(VECTOR):
-        f = tendency(stencil(p, row, n), stencil(z, row, n), forcing[row, n], c)
+        here = stencil(z, row, n)
+        f = tendency(stencil(p, row, n), here, forcing[row, n], c)
         long_before = real(0.0)
         if HISTORY == 2:
             long_before = previous[row + 2, n]
-        value = advanced(z[row + 1, n + 1], f, previous[row, n], long_before, w)
+        value = advanced(here, f, previous[row, n], long_before, w, c)
         inside = m + np.uint64(n) > np.uint64(0) and m + np.uint64(n + 1) < width
         result[row + row, n] = value if inside else real(0.0)
         result[row + row + 1, n] = f if inside else real(0.0)
@@ -180,7 +181,7 @@ def update_columns(fields, curl, numbers, shared, table, low, m):
 @cell
 def update_rows(fields, curl, weights, c, shared, table, t, low):
     """Update rows low + 1 and low + 2, and copy the new vorticity to shared memory."""
-    w = (weights[np.uint64(0)], weights[np.uint64(1)], weights[np.uint64(2)], weights[np.uint64(3)])
+    w = (weights[np.uint64(0)], weights[np.uint64(1)], weights[np.uint64(2)])
     for chunk in range((ROW - 1) // (VECTOR * THREADS) + 1):
         m = np.uint64(VECTOR) * (t + np.uint64(chunk * THREADS))
         if m < np.uint64(ROW):
@@ -192,7 +193,7 @@ def update_rows(fields, curl, weights, c, shared, table, t, low):
 
 @entry
 def update_cuda(fields, curl, weights, c, spectrum, table):
-    """Set new = zeta + dt F in interior rows and spectrum = sine transform of new along x; two rows per block.
+    """Set new = `kernels.advanced` in interior rows and spectrum = sine transform of new along x; two rows per block.
 
     fields : `LayerFields` (ny + 1, nx + 1), rows aligned to 16 bytes, with zero padding; `target` is not used;
     spectrum : stored in tiles (`rows_cuda.first_index`); with HISTORY = 1 `oldest` is not used, without TRANSFORM
