@@ -35,8 +35,7 @@ from eagre.tuning import session
 from eagre.tuning.journal import Journal, Trial
 from eagre.tuning.search import descend, search
 from eagre.tuning.space import Axis, DeviceInfo, Space, always, by_precision, describe, identity, registers
-from eagre.tuning.spaces import SPACES, spaces_of
-from eagre.tuning.spaces.shallow_water import FIRST
+from eagre.tuning.spaces import FIRST, SPACES, spaces_of
 from eagre.tuning.statistics import typical, without_outliers
 from kernels.recording import RecordingDevice
 
