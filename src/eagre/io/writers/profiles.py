@@ -12,8 +12,7 @@ import numpy as np
 from eagre.contract import Model
 from eagre.fields import TIME_BOUNDS, Variable, time_bounds
 from eagre.io.cf import level_attributes, variable_attributes
-from eagre.io.records.options import Manner, WriterSetup
-from eagre.io.records.writer import Writer
+from eagre.io.records.writer import Manner, Writer, WriterSetup
 
 _TIMES_A_CHUNK = 64
 
