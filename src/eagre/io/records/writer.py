@@ -57,9 +57,11 @@ class Writer:
     If the block fails, an error of closing the file becomes a note of the first error.
     """
 
+    _file: Any
+
     def close(self) -> None:
         """Close the file."""
-        raise NotImplementedError
+        self._file.close()
 
     def __enter__(self) -> Self:
         return self

@@ -136,7 +136,3 @@ class MeasuredWriter(Writer):
             shapes[TIME_BOUNDS] = [2]
             values = {name: np.reshape(value, shapes[name]) for name, value in values.items()}
         self._file.append(float(model.time), values)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()

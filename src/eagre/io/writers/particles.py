@@ -92,7 +92,3 @@ class ParticleWriter(Writer):
         if self._file.last_time != model.time:
             x, y = model.particle_positions.T
             self._file.append(float(model.time), {"x": x, "y": y})
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()

@@ -91,7 +91,3 @@ class ProfileWriter(Writer):
         start, time = self._averages.start, float(model.time)
         if time > start:
             self._file.append(time, self._averages.take(time) | {TIME_BOUNDS: time_bounds(start, time)})
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()

@@ -324,7 +324,3 @@ class ProbeWriter(Writer):
         """Append the values at `model.time`; do nothing if the last record has this time."""
         if self._file.last_time != model.time:
             self._file.append(float(model.time), self._probes.sample())
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
