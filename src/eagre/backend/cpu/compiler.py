@@ -70,6 +70,7 @@ def shared(compiled: Callable[[Any], Any], options: str) -> Callable[[FunctionTy
     """
 
     def decorator(function: FunctionType) -> Any:
+        """Compile a function, or return the compiled formula."""
         used = {name: function.__globals__[name] for name in _names(function.__code__) if name in function.__globals__}
         texts = {name: _text(value) for name, value in used.items()}
         if function.__closure__ or not all(texts.values()):

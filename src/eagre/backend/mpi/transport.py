@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import HostCall, Launch
-from eagre.backend.exchange import LocalTransport, Message, Stage
+from eagre.backend.exchange import LocalTransport, Message, Stage, message_size, region_views
 
 QUICK_TESTS = 1000  # tests of requests before pauses
 LAUNCHER = os.getppid()  # process that started this one
@@ -129,25 +129,3 @@ def _free(requests: Sequence[Any]) -> None:
     """Free persistent requests."""
     for request in requests:
         request.Free()
-
-
-ALIGNMENT = 16  # bytes: start of each region of a message
-
-
-def message_size(regions: Sequence[Any]) -> int:
-    """Return the size of a message with copies of arrays, bytes."""
-    return sum(_size(region) for region in regions)
-
-
-def region_views(message: Any, regions: Sequence[Any]) -> list[Any]:
-    """Return views of a message, uint8 (n,), with the shapes and types of arrays."""
-    views, start = [], 0
-    for region in regions:
-        stop = start + math.prod(region.shape) * region.dtype.itemsize
-        views.append(message[start:stop].view(region.dtype).reshape(region.shape))
-        start += _size(region)
-    return views
-
-
-def _size(region: Any) -> int:
-    return -(-math.prod(region.shape) * region.dtype.itemsize // ALIGNMENT) * ALIGNMENT
