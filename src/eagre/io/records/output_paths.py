@@ -192,7 +192,7 @@ class Growing:
 
 
 class GrowingFile:
-    """Count of the records of a file, and texts about them for messages.
+    """Count of the records of a file, and strings about them for messages.
 
     Attributes
     ----------
