@@ -28,7 +28,7 @@ from eagre.laboratory.bench.tuning.tuner import Found, tune_benchmark
 from eagre.laboratory.bench.tuning.workload import StepsOfBenchmark, first_needed, timer_of
 from eagre.laboratory.cases import amundsen2014
 from eagre.models.shallow_water.model import ShallowWater
-from eagre.tuning.search import descend
+from eagre.tuning.session import descend
 from eagre.tuning.space import Choice, Space, describe
 from eagre.tuning.spaces import spaces_of
 from eagre.tuning.statistics import relative, typical

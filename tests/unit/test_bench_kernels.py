@@ -25,8 +25,8 @@ def test_calls_are_counted():
 
 
 def test_a_watched_device_changes_no_bits():
-    from eagre.backend.launch_timing import profiling_device
     from eagre.backend.select import select
+    from eagre.backend.timing import profiling_device
     from eagre.laboratory.cases.wave_tanks import TANKS
 
     found = []

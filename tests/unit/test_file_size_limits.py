@@ -73,7 +73,7 @@ def restart(path):
 def picture(path):
     from matplotlib.figure import Figure
 
-    from eagre.plots.drawing.saving import save
+    from eagre.plots.drawing.frames import save
 
     figure = Figure()
     figure.subplots().imshow(np.random.default_rng(0).random((100, 100)))

@@ -14,7 +14,7 @@ from eagre.errors import InputError
 from eagre.layouts import solvers, table
 from eagre.layouts.declared import PARAMETERS
 from eagre.layouts.gpu_properties import MAX_BLOCKS, GpuProperties, properties_from
-from eagre.layouts.parameter import as_measured
+from eagre.layouts.kinds import as_measured
 from eagre.solvers.poisson.box_cuda import Box, block_threads, column_shape, plan_for, registers
 from eagre.solvers.tridiagonal import columns
 from kernels.recording import RecordingDevice

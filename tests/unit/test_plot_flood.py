@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from eagre.plots import FieldFile, open_results, plot_map
-from eagre.plots.drawing.saving import lay_out
+from eagre.plots.drawing.frames import lay_out
 from eagre.plots.maps import FloodPicture, MapPicture, chosen, make_picture
 from eagre.plots.profiles import ProfilePicture
 

@@ -9,7 +9,7 @@ import pytest
 
 from eagre.backend.device import PlainDevice
 from eagre.errors import EagreError
-from eagre.laboratory.cases.madsen2010 import LENGTH, periodic_waves, wave
+from eagre.laboratory.cases.wave_tanks import LENGTH, periodic_waves, wave
 from eagre.laboratory.papers import paper
 from eagre.laboratory.reproduce import reproduce
 from eagre.laboratory.reproduce.items import madsen2010, madsen2010_times
@@ -79,8 +79,8 @@ def test_iterations_that_grow_with_the_flume_fail(monkeypatch):
 
 def test_a_missing_order_fails(monkeypatch):
     """Third-order errors: a lack of one at order 4 and of three at order 6, as printed or worse."""
-    monkeypatch.setattr("eagre.laboratory.cases.madsen2010.periodic_waves", lambda n, **options: n)
-    monkeypatch.setattr("eagre.laboratory.cases.madsen2010.surface_velocity_error", lambda n: n**-3.0)
+    monkeypatch.setattr("eagre.laboratory.cases.wave_tanks.periodic_waves", lambda n, **options: n)
+    monkeypatch.setattr("eagre.laboratory.cases.wave_tanks.surface_velocity_error", lambda n: n**-3.0)
     assert failed(madsen2010.figure_6_1(run_of("figure-6.1"))) == {"observed order", "order 2", "order 4", "order 6"}
 
 

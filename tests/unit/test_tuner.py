@@ -30,13 +30,11 @@ from eagre.layouts import store
 from eagre.layouts.declared import PARAMETERS
 from eagre.layouts.store import Origin, Use
 from eagre.models.registry import KINDS, load_case
-from eagre.tuning import search as searching
 from eagre.tuning import session
 from eagre.tuning.journal import Journal, Trial
-from eagre.tuning.search import descend, search
+from eagre.tuning.session import descend, search
 from eagre.tuning.space import Axis, DeviceInfo, Space, always, by_precision, describe, identity, registers
-from eagre.tuning.spaces import SPACES, spaces_of
-from eagre.tuning.spaces.shallow_water import FIRST
+from eagre.tuning.spaces import FIRST, SPACES, spaces_of
 from eagre.tuning.statistics import typical, without_outliers
 from kernels.recording import RecordingDevice
 
@@ -619,7 +617,7 @@ def test_a_launch_that_breaks_the_process_is_noted_alone(tmp_path):
 
 
 def test_programs_of_a_large_space_are_compiled_at_once(monkeypatch):
-    monkeypatch.setattr(searching, "SMALL_SPACE", 3)
+    monkeypatch.setattr(session, "SMALL_SPACE", 3)
     space = Space("a space", "shallow-water", "rk2", (ROWS, THREADS), covering=lambda choice: "threads" not in choice)
     load = Pretended(faster_at(16))
     assert session.tune(space, load, journal()).best["rows"] == 16

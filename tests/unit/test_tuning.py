@@ -20,7 +20,7 @@ from eagre.tuning import (
     report,
     tiles,
 )
-from eagre.tuning import bandwidth as bandwidth_module
+from eagre.tuning import roofline as bandwidth_module
 from eagre.tuning.block_size import elements, full_sizes, kept_in_l2, moved, sectors, tile, tile_bytes, transactions
 from eagre.tuning.roofline import operations_of
 from eagre.tuning.scenarios import cells_per_second, cost, grouped, words

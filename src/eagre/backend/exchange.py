@@ -12,6 +12,7 @@ that they send by `source`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -68,3 +69,25 @@ class LocalTransport:
             source = self._published[message.source, message.field][message.there]
             pairs[message.target].append((target, source))
         return [self.group.copies(device, some) for device, some in zip(self.group.devices, pairs, strict=True)]
+
+
+ALIGNMENT = 16  # bytes: start of each region of a packed message
+
+
+def message_size(regions: Sequence[Any]) -> int:
+    """Return the size of a message with copies of arrays, bytes."""
+    return sum(_size(region) for region in regions)
+
+
+def region_views(message: Any, regions: Sequence[Any]) -> list[Any]:
+    """Return views of a message, uint8 (n,), with the shapes and types of arrays."""
+    views, start = [], 0
+    for region in regions:
+        stop = start + math.prod(region.shape) * region.dtype.itemsize
+        views.append(message[start:stop].view(region.dtype).reshape(region.shape))
+        start += _size(region)
+    return views
+
+
+def _size(region: Any) -> int:
+    return -(-math.prod(region.shape) * region.dtype.itemsize // ALIGNMENT) * ALIGNMENT

@@ -47,7 +47,7 @@ def plot(
     """Draw a map, section, time series, profile, spectrum or particle tracks from a result file or a raster."""
     from eagre import plots
     from eagre.cli.support.console import console
-    from eagre.plots.data.rasters import SUFFIXES
+    from eagre.plots.data.reading import SUFFIXES
 
     maps = {"perspective": perspective or None, "vectors": vectors or None, "wet-depth": wet_depth}
     if (contours, isosurface, other) != (None, None, None):

@@ -52,9 +52,8 @@ def sweep(
     import os
 
     from eagre.cli.support.console import console, print_rows
-    from eagre.sweeps.partition import find_selection
     from eagre.sweeps.records import TABLE, write_table
-    from eagre.sweeps.running import Stopped, run_sweep
+    from eagre.sweeps.running import Stopped, find_selection, run_sweep
     from eagre.sweeps.sweep import parse_values
     from eagre.sweeps.sweep import sweep as make_sweep
 

@@ -6,7 +6,7 @@ The libraries for these formats (rasterio, xarray, h5netcdf, h5py) are imported 
 from eagre.io.files import WriteError
 from eagre.io.rasters.dem import Dem, read_dem, read_raster
 from eagre.io.rasters.resample import dem_to_corners, grid_from_dem, raster_to_centres
-from eagre.io.records.options import WriterSetup
+from eagre.io.records.writer import WriterSetup
 from eagre.io.restart import RestartHeader, read_restart, read_restart_header, write_restart
 from eagre.io.tables.heights import read_heights
 from eagre.io.tables.series import read_series

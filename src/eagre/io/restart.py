@@ -23,7 +23,7 @@ from eagre.contract import Model
 from eagre.errors import InputError
 from eagre.io.cf import eagre_version, history_line, versions
 from eagre.io.files import check_space, input_file, output_file, reading, sync, writing
-from eagre.io.records.hdf5_sink import LIBVER, Sink
+from eagre.io.records.store_netcdf import LIBVER, Sink
 from eagre.temporary import temporary_path
 
 FORMAT = 1

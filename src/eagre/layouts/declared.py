@@ -5,8 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from eagre.layouts.gpu_properties import MAX_THREADS, STATIC_SHARED, WARP, GpuProperties
-from eagre.layouts.kinds import PRECISIONS, by_precision, descending, flag, named, number, some, whole
-from eagre.layouts.parameter import Parameter, by_multiprocessors
+from eagre.layouts.kinds import (
+    PRECISIONS,
+    Parameter,
+    by_multiprocessors,
+    by_precision,
+    descending,
+    flag,
+    named,
+    number,
+    some,
+    whole,
+)
 from eagre.layouts.solvers import ITEMSIZE, REGISTERS, SOLVERS, THREADS, Blocks, registers_of_warps, shared_of_columns
 
 STEPS = whole(1, 10**6)

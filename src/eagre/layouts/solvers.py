@@ -5,8 +5,17 @@ from __future__ import annotations
 from math import prod
 
 from eagre.layouts.gpu_properties import MAX_REGISTERS, MAX_THREADS, MAX_WARPS, STATIC_SHARED, GpuProperties
-from eagre.layouts.kinds import PRECISIONS, by_precision, listed, named, rising, some, whole
-from eagre.layouts.parameter import Parameter, by_multiprocessors
+from eagre.layouts.kinds import (
+    PRECISIONS,
+    Parameter,
+    by_multiprocessors,
+    by_precision,
+    listed,
+    named,
+    rising,
+    some,
+    whole,
+)
 
 Blocks = dict[str, list[dict[str, int]]]  # parameters of blocks, by precision
 THREADS = whole(32, MAX_THREADS, 32)

@@ -13,7 +13,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.plots.data.fields import WET_DEPTH
-from eagre.plots.drawing.saving import lay_out, saved
+from eagre.plots.drawing.frames import lay_out, saved
 from eagre.plots.drawing.style import RC
 from eagre.plots.maps import chosen, make_picture
 

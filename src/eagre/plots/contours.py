@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eagre.errors import InputError
-from eagre.plots.drawing.frames import heading, titles
-from eagre.plots.drawing.saving import save
+from eagre.plots.drawing.frames import heading, save, titles
 from eagre.plots.drawing.style import RC, length_unit, new_figure
 
 if TYPE_CHECKING:

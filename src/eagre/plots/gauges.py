@@ -10,8 +10,8 @@ import numpy as np
 from eagre.errors import InputError
 from eagre.names import nearest
 from eagre.plots.data.results import GaugeFile, NumberFile
+from eagre.plots.drawing.frames import save
 from eagre.plots.drawing.labels import time_unit
-from eagre.plots.drawing.saving import save
 from eagre.plots.drawing.style import INK, RC, new_figure
 
 if TYPE_CHECKING:

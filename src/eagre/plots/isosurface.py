@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eagre.errors import InputError
-from eagre.plots.drawing.frames import heading, titles
+from eagre.plots.drawing.frames import heading, save, titles
 from eagre.plots.drawing.labels import pretty_units
-from eagre.plots.drawing.saving import save
 from eagre.plots.drawing.style import PAPER, RC, length_unit, new_figure
 
 if TYPE_CHECKING:

@@ -17,9 +17,8 @@ import numpy as np
 from eagre.errors import InputError
 from eagre.plots.data.fields import WET_DEPTH
 from eagre.plots.data.water import DEPTH, SURFACE, water_of
-from eagre.plots.drawing.frames import colour_range, few, heading, titles, value_range
+from eagre.plots.drawing.frames import colour_range, few, heading, save, titles, value_range
 from eagre.plots.drawing.labels import period_of
-from eagre.plots.drawing.saving import save
 from eagre.plots.drawing.style import (
     PAPER,
     RC,

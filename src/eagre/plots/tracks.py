@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eagre.plots.drawing.frames import titles
-from eagre.plots.drawing.saving import save
+from eagre.plots.drawing.frames import save, titles
 from eagre.plots.drawing.style import INK, RC, length_unit, new_figure, nice_time
 
 if TYPE_CHECKING:

@@ -6,9 +6,8 @@ Computation: Practice and Experience (2014), "the paper" in these modules, exten
 
 from __future__ import annotations
 
-from eagre.tuning.bandwidth import bandwidths
 from eagre.tuning.block_size import HOPPER, KEPLER, Limits, Tile, choose_block, choose_march, moved, tiles
-from eagre.tuning.roofline import Routine, operations_of, report
+from eagre.tuning.roofline import Routine, bandwidths, operations_of, report
 from eagre.tuning.scenarios import MPDATA, Stage, best_groups, fused
 
 __all__ = [

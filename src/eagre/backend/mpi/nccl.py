@@ -12,7 +12,7 @@ import cupy
 import numpy as np
 
 from eagre.backend.device import HostCall, Launch
-from eagre.backend.mpi.messages import message_size, region_views
+from eagre.backend.exchange import message_size, region_views
 from eagre.backend.peer_copies import Pair, copy_launches
 from eagre.errors import DeviceError
 

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import HostCall, Launch
-from eagre.backend.exchange import LocalTransport, Message, Stage
-from eagre.backend.mpi.messages import message_size, region_views
+from eagre.backend.exchange import LocalTransport, Message, Stage, message_size, region_views
 
 QUICK_TESTS = 1000  # tests of requests before pauses
 LAUNCHER = os.getppid()  # process that started this one

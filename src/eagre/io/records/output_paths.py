@@ -191,6 +191,40 @@ class Growing:
             _remove(self.current_path)
 
 
+class GrowingFile:
+    """Count of the records of a file, and strings about them for messages.
+
+    Attributes
+    ----------
+    path : Path
+        Final path.
+    count : int
+        Number of records on disk.
+    last_time : float or None
+        Time of the last record, s.
+    failed : bool
+        True once a record could not be written.
+    """
+
+    noun = "record"
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.count, self.failed = path, 0, False
+        self.last_time: float | None = None
+
+    @property
+    def safe(self) -> str:
+        """Records on disk, for messages."""
+        return f"no {self.noun} was written yet" if self.last_time is None else self._held
+
+    @property
+    def _held(self) -> str:
+        """Records in the file, for messages about their loss."""
+        if self.last_time is None:
+            return f"every {self.noun} in {self.path}"
+        return f"the {self.count} {self.noun}s up to t = {self.last_time:.10g} s in {self.path}"
+
+
 class GrowingFolder(Growing):
     """Output that is a folder; see `Growing`."""
 

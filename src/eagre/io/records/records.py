@@ -19,7 +19,7 @@ from eagre.contract import Model
 from eagre.errors import InputError, do_all
 from eagre.io.cf import history_line
 from eagre.io.files import WriteError, check_space, reading, writing
-from eagre.io.records.output_paths import Growing, GrowingFolder, temporary_name
+from eagre.io.records.output_paths import Growing, GrowingFile, GrowingFolder, temporary_name
 from eagre.io.records.store_netcdf import NetcdfStore
 from eagre.io.records.store_zarr import SUFFIX, ZarrStore
 
@@ -28,32 +28,18 @@ _FIX = "free disk space or use another disk, then continue from the last restart
 _EXISTING = "existing output file"
 
 
-class RecordFile:
+class RecordFile(GrowingFile):
     """NetCDF-4 file, or Zarr store if the name ends in ``.zarr``, with an unlimited dimension ``time``.
 
     Created by `create` or `resume`; then `dimension` and `variable` declare the content, and `append` adds
     records.
-
-    Attributes
-    ----------
-    path : Path
-        Final path.
-    count : int
-        Number of records on disk.
-    last_time : float or None
-        Time of the last record, s.
-    failed : bool
-        True once a record could not be written.
     """
 
     def __init__(self, path: Path, *, there: bool) -> None:
-        self.path = path
+        super().__init__(path)
         folder = path.suffix.lower() == SUFFIX
         self._output = (GrowingFolder if folder else Growing)(path, there=there)
         self._kind = ZarrStore if folder else NetcdfStore
-        self.count = 0
-        self.last_time: float | None = None
-        self.failed = False
         self._history = ""  # line of a continued run, written with its first record
         self._open(new=not there)
 
@@ -298,20 +284,6 @@ class RecordFile:
             self._store.attributes["history"] = f"{self._store.attributes['history']}\n{self._history}"
             self._history = ""
         self._store.write(new, {**values, "time": np.asarray(times)})
-
-    @property
-    def safe(self) -> str:
-        """Records on disk, for messages."""
-        if self.last_time is None:
-            return "no record was written yet"
-        return f"the {self.count} records up to t = {self.last_time:.10g} s in {self.path}"
-
-    @property
-    def _held(self) -> str:
-        """Records in the file, for messages about their loss."""
-        if self.last_time is None:
-            return f"every record in {self.path}"
-        return f"the {self.count} records up to t = {self.last_time:.10g} s in {self.path}"
 
     def _check_output(self, lost: str, *, whole: bool = False) -> None:
         """Raise a `WriteError`, and write nothing more to the file, if another program changed it."""

@@ -16,7 +16,7 @@ import numpy as np
 from eagre.errors import InputError
 from eagre.fields import TIME_BOUNDS
 from eagre.io.files import reading, writing
-from eagre.io.records.output_paths import Growing
+from eagre.io.records.output_paths import Growing, GrowingFile
 
 _FIX = "free disk space, then continue from the last restart file"
 
@@ -40,7 +40,7 @@ def header_line(names: Sequence[str]) -> str:
     return text.getvalue()
 
 
-class RowFile:
+class RowFile(GrowingFile):
     """CSV file that grows by one row per call; rows are not buffered.
 
     Parameters
@@ -61,11 +61,10 @@ class RowFile:
         If the existing file has another header, or rows later than both times.
     """
 
+    noun = "row"
+
     def __init__(self, path: Path, header: str, resume_at: float | None = None, until: float = -math.inf) -> None:
-        self.path = path
-        self.last_time: float | None = None
-        self.count = 0
-        self.failed = False
+        super().__init__(path)
         self._kept_bytes: int | None = None  # bytes of the kept rows, until the first row of a continued run
         self._output = Growing(path, there=resume_at is not None)
         if resume_at is not None:
@@ -170,20 +169,6 @@ class RowFile:
             self._file.truncate(size)
             self._file.seek(size)
             raise
-
-    @property
-    def safe(self) -> str:
-        """Rows on disk, for messages."""
-        if self.last_time is None:
-            return "no row was written yet"
-        return f"the {self.count} rows up to t = {self.last_time:.10g} s in {self.path}"
-
-    @property
-    def _held(self) -> str:
-        """Rows in the file, for messages about their loss."""
-        if self.last_time is None:
-            return f"every row in {self.path}"
-        return f"the {self.count} rows up to t = {self.last_time:.10g} s in {self.path}"
 
     def close(self) -> None:
         """Close the file; a second call does nothing. Without a row it is removed.

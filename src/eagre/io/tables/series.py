@@ -144,8 +144,8 @@ def _date_of_zero(name: str, path: Path) -> float | None:
     _, since, text = split_unit(name)[1].partition(" since ")
     if not since:
         return None
-    reference = read_reference(text)
-    if reference is None:
+    date = read_reference(text)
+    if date is None:
         allowed = f"an ISO date, without a zone (UTC) or with {ZONES}"
         raise InputError(
             f"{path}: {text.strip()!r} as a date",
@@ -153,7 +153,7 @@ def _date_of_zero(name: str, path: Path) -> float | None:
             fix="t (s since 2026-01-31)",
             problem=f"The reference date of the times in {path} is not an ISO date.",
         )
-    return (reference.date - datetime(1970, 1, 1)).total_seconds()
+    return (date - datetime(1970, 1, 1)).total_seconds()
 
 
 def _time_column(names: list[str]) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
 _DATE = re.compile(
     r"\s*(\d{1,4})-(\d{1,2})-(\d{1,2})(?:(?:T|\s+)(\d{1,2})(?::(\d{1,2})(?::(\d{1,2}(?:\.\d*)?))?)?)?(?P<zone>.*)",
@@ -16,15 +15,8 @@ ZONES = "a zone as +02:00, -3, 2:00, 0200, UTC, GMT or Z"
 """Forms of time zones, for messages."""
 
 
-class Reference(NamedTuple):
-    """Reference date of times, UTC, and whether its text has a time zone."""
-
-    date: datetime
-    has_zone: bool
-
-
-def read_reference(text: str) -> Reference | None:
-    """Read a date with an optional time zone; return None for other text.
+def read_reference(text: str) -> datetime | None:
+    """Read a date with an optional time zone, UTC; return None for other text.
 
     The zone is subtracted: 02:00 in the zone 2:00 is midnight, UTC. Zones are those of the grammar of UDUNITS-2
     (`parser.y`: DATE CLOCK CLOCK, DATE CLOCK INT and DATE CLOCK ID), on which the CF conventions, section 4.4, rely:
@@ -35,16 +27,14 @@ def read_reference(text: str) -> Reference | None:
     if match is None:
         return None
     year, month, day, hour, minute = (int(digits or 0) for digits in match.groups()[:5])
-    zone = match["zone"]
-    offset = _offset(zone)
+    offset = _offset(match["zone"])
     if offset is None:
         return None
     try:
         start = datetime(year, month, day, hour, minute)
-        date = start + timedelta(seconds=float(match[6] or 0.0)) - offset
+        return start + timedelta(seconds=float(match[6] or 0.0)) - offset
     except (ValueError, OverflowError):
         return None
-    return Reference(date, bool(zone.strip()))
 
 
 def _offset(zone: str) -> timedelta | None:
@@ -73,7 +63,5 @@ def without_zone(units: str) -> str | None:
     match = _DATE.fullmatch(text)
     if not since or match is None or not match["zone"].strip():
         return units
-    reference = read_reference(text)
-    if reference is None:
-        return None
-    return f"{unit} since {reference.date.isoformat(sep=' ')}"
+    date = read_reference(text)
+    return None if date is None else f"{unit} since {date.isoformat(sep=' ')}"

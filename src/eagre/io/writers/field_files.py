@@ -19,10 +19,9 @@ from eagre.io.cf import (
     level_attributes,
     variable_attributes,
 )
-from eagre.io.records.options import Manner, WriterSetup
 from eagre.io.records.records import RecordFile
 from eagre.io.records.store_zarr import SUFFIX
-from eagre.io.records.writer import BackgroundWriter, Writer
+from eagre.io.records.writer import BackgroundWriter, Manner, Writer, WriterSetup
 from eagre.names import field_names
 
 

@@ -12,10 +12,9 @@ import numpy as np
 from eagre.contract import Model, field_type
 from eagre.fields import TIME_BOUNDS, Variable
 from eagre.io.cf import variable_attributes
-from eagre.io.records.options import Manner, WriterSetup
 from eagre.io.records.records import RecordFile
 from eagre.io.records.store_zarr import SUFFIX
-from eagre.io.records.writer import Writer
+from eagre.io.records.writer import Manner, Writer, WriterSetup
 from eagre.io.tables.csv_rows import RowFile
 from eagre.io.writers.field_files import MAX_CHUNK, write_mapping
 
@@ -137,7 +136,3 @@ class MeasuredWriter(Writer):
             shapes[TIME_BOUNDS] = [2]
             values = {name: np.reshape(value, shapes[name]) for name, value in values.items()}
         self._file.append(float(model.time), values)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()

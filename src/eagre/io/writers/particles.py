@@ -10,9 +10,8 @@ import numpy as np
 from eagre.contract import Model
 from eagre.errors import InputError
 from eagre.io.cf import axis_attributes
-from eagre.io.records.options import Manner, WriterSetup
 from eagre.io.records.records import RecordFile
-from eagre.io.records.writer import Writer
+from eagre.io.records.writer import Manner, Writer, WriterSetup
 from eagre.io.tables.csv_rows import RowFile
 from eagre.io.writers.field_files import write_mapping
 
@@ -93,7 +92,3 @@ class ParticleWriter(Writer):
         if self._file.last_time != model.time:
             x, y = model.particle_positions.T
             self._file.append(float(model.time), {"x": x, "y": y})
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()

@@ -12,8 +12,7 @@ import numpy as np
 from eagre.contract import Model
 from eagre.fields import TIME_BOUNDS, Variable, time_bounds
 from eagre.io.cf import level_attributes, variable_attributes
-from eagre.io.records.options import Manner, WriterSetup
-from eagre.io.records.writer import Writer
+from eagre.io.records.writer import Manner, Writer, WriterSetup
 
 _TIMES_A_CHUNK = 64
 
@@ -92,7 +91,3 @@ class ProfileWriter(Writer):
         start, time = self._averages.start, float(model.time)
         if time > start:
             self._file.append(time, self._averages.take(time) | {TIME_BOUNDS: time_bounds(start, time)})
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()

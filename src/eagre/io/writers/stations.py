@@ -13,9 +13,8 @@ from eagre.errors import InputError, do_all
 from eagre.fields import TIME_BOUNDS, Variable, time_bounds
 from eagre.grid import check_metres, on_walls
 from eagre.io.cf import axis_attributes, variable_attributes
-from eagre.io.records.options import Manner, WriterSetup
 from eagre.io.records.records import RecordFile
-from eagre.io.records.writer import BackgroundWriter, Writer
+from eagre.io.records.writer import BackgroundWriter, Manner, Writer, WriterSetup
 from eagre.io.tables.csv_rows import RowFile
 from eagre.io.writers.field_files import write_mapping
 from eagre.names import field_names
@@ -325,7 +324,3 @@ class ProbeWriter(Writer):
         """Append the values at `model.time`; do nothing if the last record has this time."""
         if self._file.last_time != model.time:
             self._file.append(float(model.time), self._probes.sample())
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()

@@ -22,7 +22,7 @@ from eagre.errors import EagreError, InputError, MemoryNeededError
 from eagre.laboratory.bench import machine
 from eagre.laboratory.bench.operations import rate_text
 from eagre.laboratory.bench.subject import Benchmark
-from eagre.tuning.bandwidth import peak_operations
+from eagre.tuning.roofline import peak_operations
 
 IDENTITY = ("model", "case", "variant", "precision", "device", "threads", "shape")
 """Keys that identify a measurement."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from eagre.backend.device import Device
-from eagre.backend.launch_timing import profiling_device
 from eagre.backend.select import select
+from eagre.backend.timing import profiling_device
 from eagre.laboratory.bench.benchmark import subject_of
 
 STEPS = 3

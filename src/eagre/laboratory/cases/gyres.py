@@ -50,15 +50,15 @@ def stommel_profile(x: np.ndarray, alpha: float, beta: float, friction: float) -
     return np.exp(roots * (x[:, None] - shift)) @ weights + constant
 
 
-def basin_mode(x: np.ndarray, y: np.ndarray, t: float, beta: float, m: int = 1, n: int = 1) -> np.ndarray:
-    """Return the inviscid Rossby mode cos(beta x / 2w + w t) sin(m x) sin(n y), w = beta / (2 sqrt(m^2 + n^2))."""
-    w = mode_frequency(beta, m, n)
-    return np.cos(beta * x / (2.0 * w) + w * t) * np.sin(m * x) * np.sin(n * y)[:, None]
+def basin_mode(x: np.ndarray, y: np.ndarray, t: float, beta: float) -> np.ndarray:
+    """Return the inviscid Rossby mode cos(beta x / 2w + w t) sin(x) sin(y), w = beta / (2 sqrt(2))."""
+    w = mode_frequency(beta)
+    return np.cos(beta * x / (2.0 * w) + w * t) * np.sin(x) * np.sin(y)[:, None]
 
 
-def mode_frequency(beta: float, m: int = 1, n: int = 1) -> float:
+def mode_frequency(beta: float) -> float:
     """Return the angular frequency of `basin_mode`."""
-    return beta / (2.0 * np.hypot(m, n))
+    return beta / (2.0 * np.hypot(1.0, 1.0))
 
 
 if TYPE_CHECKING:

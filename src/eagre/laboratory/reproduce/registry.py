@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -16,7 +15,6 @@ from eagre.laboratory.reproduce.verdicts import Line
 from eagre.names import nearest
 
 COUNTERS = "profiler counters of a GPU of 2011; Eagre has no profiler"
-CURVES = "the curves of the figure are not available"
 
 
 class Source(NamedTuple):
@@ -64,7 +62,6 @@ class Run:
     precision: str | None = None
     max_seconds: float = 60.0
     data: dict[str, Any] = field(default_factory=dict)
-    start: float = field(default_factory=time.perf_counter)
     closing: ExitStack = field(default_factory=ExitStack)
 
     def number(self, row: object, column: object) -> Number:
@@ -85,10 +82,6 @@ class Run:
         from eagre.backend.select import select
 
         return select(self.device).kind == "cuda"
-
-    def seconds_left(self) -> float:
-        """Return the rest of the time allowed for the item, s."""
-        return self.max_seconds - (time.perf_counter() - self.start)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from eagre.laboratory.cases.gyres import (
 )
 from eagre.laboratory.validation.comparison.measures import observed_orders, relative_norms
 from eagre.laboratory.validation.comparison.pictures import draw_flow
-from eagre.laboratory.validation.comparison.setting import BOTH, Check, Run, Validation, each, once
+from eagre.laboratory.validation.comparison.result import BOTH, Check, Run, Validation, each, once
 from eagre.solvers.poisson import reference, solve_poisson
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from eagre.laboratory.validation.comparison.measures import (
     water_of,
 )
 from eagre.laboratory.validation.comparison.pictures import draw_convergence, draw_gauges, draw_profile
-from eagre.laboratory.validation.comparison.setting import BOTH, PRECISIONS, Check, Run, Validation, each, once
+from eagre.laboratory.validation.comparison.result import BOTH, PRECISIONS, Check, Run, Validation, each, once
 
 REST_LIMIT = {"single": 5e-6, "double": 1e-13}
 MASS_LIMIT = {"single": 2e-5, "double": 1e-13}

@@ -28,7 +28,7 @@ from eagre.laboratory.validation.comparison.measures import (
     water_of,
 )
 from eagre.laboratory.validation.comparison.pictures import draw_convergence, draw_gauges, draw_profile
-from eagre.laboratory.validation.comparison.setting import BOTH, PRECISIONS, Check, Run, Validation, each, once
+from eagre.laboratory.validation.comparison.result import BOTH, PRECISIONS, Check, Run, Validation, each, once
 from eagre.terms.coriolis import Coriolis
 from eagre.terms.wind_stress import WindStress
 from eagre.time_varying.series import Series

@@ -1,22 +1,25 @@
-"""Open result files for plotting: fields, series at gauges, profiles, scalars, spectra and particle tracks."""
+"""Open result files and rasters for plotting: fields, gauges, profiles, scalars, spectra and particle tracks."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from eagre.config.toml import existing_file
+from eagre.config.values.units import parse_quantity
 from eagre.errors import InputError
 from eagre.io.files import is_store, read_values, reading
 from eagre.io.rasters.netcdf_raster import bounds_aside, check_heaps
 from eagre.io.records.store_zarr import need_zarr
-from eagre.plots.data.results import FieldFile, GaugeFile, NumberFile, ProfileFile, SpectrumFile, TrackFile
+from eagre.plots.data.fields import FieldFile
+from eagre.plots.data.results import GaugeFile, NumberFile, ProfileFile, SpectrumFile, TrackFile
+from eagre.plots.data.selection import known_variable, number_or_text
 from eagre.plots.data.tables import read_series_csv
+from eagre.plots.data.volumes import AXES, Volume
 from eagre.plots.drawing.labels import label_of
-from eagre.plots.slices import sliced
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -204,3 +207,117 @@ def record_at(number: int, count: int, path: Path) -> int:
             f"--record {number}", allowed=allowed, fix="--record 1", problem="The file has no record of this number."
         )
     return number - 1 if number > 0 else count + number
+
+
+def sliced(dataset: xr.Dataset, where: str | None, path: Path) -> FieldFile:
+    """Return a plane of a dataset with the dimension z, with its position and the volume.
+
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+        Dataset with fields over (time, z, y, x).
+    where : str or None
+        Position such as ``"z = 500 m"``, ``"y = 0"`` or ``"x = 2 km"``, whose nearest plane of points is used. Without
+        it the only row or column of a two-dimensional run, or else the middle level.
+    path : Path
+        Path of the file.
+    """
+    axis, value = _plane(dataset, where)
+    if axis not in dataset.dims:
+        raise InputError(
+            f"--slice {where}",
+            allowed=f"one of the axes {', '.join(one for one in AXES[::-1] if one in dataset.dims)}",
+            problem=f"The fields of {path.name} do not depend on {axis}.",
+        )  # fmt: skip
+    points = np.asarray(dataset[axis].values, dtype=np.float64)
+    if value is None:
+        value = float(points[points.size // 2])
+    slack = 0.5 * float(np.ptp(points)) / max(points.size - 1, 1) + 1e-9
+    if not points.min() - slack <= value <= points.max() + slack:
+        raise InputError(
+            f"--slice {where}", allowed=f"{axis} from {points.min():g} to {points.max():g} m in {path.name}",
+            fix=f'--slice "{axis} = {points[points.size // 2]:g}"', problem="The slice is outside the domain.",
+        )  # fmt: skip
+    nearest = int(np.argmin(np.abs(points - value)))
+    plane = dataset.isel({axis: nearest}, drop=True)
+    others = [one for one in AXES[::-1] if one != axis]
+    plane = plane.drop_vars([name for name in plane.data_vars if not set(others) <= set(plane[name].dims)])
+    if axis != "z":
+        plane = plane.rename({old: new for old, new in zip(others, ("x", "y"), strict=True) if old != new})
+    position, volume = f"{axis} = {points[nearest]:g} m", Volume(path, dataset, axis, nearest)
+    return FieldFile(path, plane, (others[0], others[1]), position, volume=volume)
+
+
+def _plane(dataset: xr.Dataset, where: str | None) -> tuple[str, float | None]:
+    """Return the axis and the position, m, of a slice."""
+    if where is None:
+        return next((axis for axis in ("y", "x") if dataset.sizes.get(axis) == 1), "z"), None
+    axis, sign, text = (item.strip() for item in where.partition("="))
+    if axis not in AXES or not sign:
+        raise InputError(
+            f"--slice {where}", allowed='an axis and a position, such as "z = 500 m"', fix='--slice "y = 0"',
+            problem="The slice has no axis and position.",
+        )  # fmt: skip
+    return axis, parse_quantity(number_or_text(text), "length", "--slice")
+
+
+SUFFIXES = (".tif", ".tiff", ".asc")
+_ANY_SYSTEM = "EPSG:5041"
+"""Polar coordinate reference system: rasters in all other systems, degrees included, are read without a warp."""
+
+
+def open_raster(path: str | Path, variable: str | None = None) -> FieldFile:
+    """Open a band of a raster as a field that does not change with time.
+
+    Parameters
+    ----------
+    path : str or Path
+        File that ends in .tif, .tiff or .asc.
+    variable : str, optional
+        Name of a band; without it the first band. The name is that of the variable in files of `eagre export`, or
+        else the description of the band, or else ``band_1``; a single band without a description is ``raster``.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, is not a raster or has no such band.
+    """
+    import xarray as xr
+
+    from eagre.io.rasters.dem import read_raster
+    from eagre.io.rasters.raster import Around, parse_crs
+
+    path = existing_file(Path(path), "raster")
+    bands, title = _bands(path)
+    name = known_variable(variable, [*bands], path) if variable is not None else next(iter(bands))
+    number, attributes = bands[name]
+    dem = read_raster(path, band=number, around=Around(_ANY_SYSTEM))
+    attributes = {"units": dem.units or ""} | attributes
+    coords = {"time": ("time", [0.0]), "y": dem.y, "x": dem.x}
+    dataset = xr.Dataset({name: (("y", "x"), dem.elevation, attributes)}, coords, {"title": title})
+    crs = parse_crs(dem.crs)
+    if crs is not None and crs.is_geographic:
+        return FieldFile(path, dataset, axes=("longitude", "latitude"), units="degrees")
+    return FieldFile(path, dataset)
+
+
+def _bands(path: Path) -> tuple[dict[str, tuple[int | None, dict[str, Any]]], str]:
+    """Return number and attributes of the bands by name, and the title of the file."""
+    if path.suffix.lower() == ".asc":
+        return {"raster": (None, {"long_name": path.stem})}, path.stem
+    import rasterio
+    from rasterio.enums import ColorInterp
+    from rasterio.errors import RasterioError
+
+    bands: dict[str, tuple[int | None, dict[str, Any]]] = {}
+    try:
+        with rasterio.open(path) as source:
+            numbers = [n for n, kind in enumerate(source.colorinterp, start=1) if kind != ColorInterp.alpha]
+            for n in numbers:
+                text = source.descriptions[n - 1] or ""
+                name = source.tags(n).get("variable") or text or (f"band_{n}" if len(numbers) > 1 else "raster")
+                name = name if name not in bands else f"{name}_{n}"
+                bands[name] = n, {"long_name": text or (path.stem if name == "raster" else name)}
+            return bands, source.tags().get("title") or path.stem
+    except (RasterioError, OSError):
+        return {"raster": (None, {})}, path.stem  # read_raster raises the error

@@ -102,8 +102,7 @@ def date_of(units: str, seconds: float) -> str:
 
 def date_of_zero(units: str) -> datetime.datetime | None:
     """Return the reference date in ``"seconds since ..."``, UTC, or None."""
-    reference = read_reference(units.partition("since")[2])
-    return None if reference is None else reference.date
+    return read_reference(units.partition("since")[2])
 
 
 def time_unit(span: float) -> tuple[str, float]:

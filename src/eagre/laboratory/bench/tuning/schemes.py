@@ -26,7 +26,7 @@ from eagre.layouts.store import Scheme
 from eagre.models.shallow_water.model import ShallowWater
 from eagre.tuning.journal import Journal, Trial
 from eagre.tuning.space import identity
-from eagre.tuning.spaces.shallow_water import MODEL, SCHEMES
+from eagre.tuning.spaces import SCHEMES
 from eagre.tuning.statistics import typical
 
 RUNS = 5
@@ -51,7 +51,7 @@ def tune_schemes(
     schemes : sequence of str
         Candidates; the first is the default scheme.
     """
-    if kind != MODEL or len(schemes) < 2:
+    if kind != "shallow-water" or len(schemes) < 2:
         return []
     results, max_error = [], {}
     for size in sizes or sizes_of(kind, device, precision):
@@ -87,7 +87,7 @@ def _whole_runs_once(
     shipped = device.table.values
     values: dict[str, dict[str, Any]] = {}
     for name in schemes:
-        own = chosen(device, MODEL, size * size, precision, name).device.table.values
+        own = chosen(device, "shallow-water", size * size, precision, name).device.table.values
         values[name] = {"scheme": name, **{key: value for key, value in own.items() if value != shipped[key]}}
     kept = [journal.find(one) for one in values.values()]
     if any(trial is None or trial.failed for trial in kept):
@@ -104,7 +104,7 @@ def whole_runs(device: Device, precision: str, schemes: Sequence[str], size: int
     timer, models, threads = timer_of(device), {}, {}
     times: dict[str, list[float]] = {name: [] for name in schemes}
     for name in schemes:
-        results = chosen(device, MODEL, size * size, precision, name)
+        results = chosen(device, "shallow-water", size * size, precision, name)
         models[name], threads[name] = started(sine(size), results.device, precision, name), results.threads
     starts = {name: model.state() for name, model in models.items()}
     for _ in range(RUNS + 1):

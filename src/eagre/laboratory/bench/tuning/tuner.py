@@ -26,6 +26,7 @@ from eagre.tuning.spaces import spaces_of
 
 Tell = Callable[[str], None]
 Make = Callable[[Space], Workload]
+LEAST_GAIN = 0.02  # minimum gain of a scheme relative to the best time
 
 
 @dataclass(frozen=True)
@@ -215,10 +216,8 @@ def _search(spaces: Sequence[Space], make: Make, target: Target, tell: Tell) -> 
         yield Found(outcome, of_scheme, target.shape)
 
 
-def choose_scheme(
-    kind: str, device: Device, precision: str, times: dict[str, float], cells: int, least_gain: float = 0.02
-) -> Scheme:
-    """Store the scheme with the shortest run; the default scheme unless another gains enough.
+def choose_scheme(kind: str, device: Device, precision: str, times: dict[str, float], cells: int) -> Scheme:
+    """Store the scheme with the shortest run; the default scheme unless another gains at least `LEAST_GAIN`.
 
     Parameters
     ----------
@@ -228,12 +227,10 @@ def choose_scheme(
         Duration of a run by scheme, the default scheme first.
     cells : int
         Number of cells.
-    least_gain : float
-        Minimum gain relative to the best time.
     """
     usual = next(iter(times))
     best = min(times, key=lambda name: times[name])
-    chosen = best if times[usual] > (1.0 + least_gain) * times[best] else usual
+    chosen = best if times[usual] > (1.0 + LEAST_GAIN) * times[best] else usual
     scheme = Scheme(use_of(device, kind, "", precision, cells), origin_of(device, kind), chosen, times)
     store.add(file_of(device), scheme)
     return scheme

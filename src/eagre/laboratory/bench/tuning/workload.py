@@ -19,7 +19,7 @@ from eagre.errors import EagreError
 from eagre.laboratory.bench.benchmark import subject_of
 from eagre.laboratory.bench.tuning.compilers import KEPT_LAYOUTS, Compilers, Job
 from eagre.layouts.store import Use
-from eagre.tuning.search import SMALL_SPACE
+from eagre.tuning.session import SMALL_SPACE
 from eagre.tuning.space import DeviceInfo, Space, identity
 
 CHECKED_STEPS = 4  # number of steps before results are compared

@@ -128,7 +128,7 @@ def figure_5_1(run: Run) -> Iterator[Line]:
 
 def figure_6_1(run: Run) -> Iterator[Line]:
     """Measure the order of the vertical velocity at the surface, with 33 vertical points."""
-    from eagre.laboratory.cases.madsen2010 import periodic_waves, surface_velocity_error
+    from eagre.laboratory.cases.wave_tanks import periodic_waves, surface_velocity_error
     from eagre.laboratory.validation import observed_orders
 
     sizes = [12 * 2**n for n in range(8)]
@@ -160,7 +160,7 @@ def figure_6_1(run: Run) -> Iterator[Line]:
 
 def draw_orders(path: Path, run: Run, lines: Sequence[Line]) -> None:
     """Draw the errors of figure 6.1 over the spacing."""
-    from eagre.laboratory.cases.madsen2010 import LENGTH
+    from eagre.laboratory.cases.wave_tanks import LENGTH
     from eagre.plots.drawing.style import new_figure
 
     if "errors" not in run.data:
@@ -223,7 +223,7 @@ class Solved(NamedTuple):
 
 def solved(run: Run, panel: str, label: str, points: int, waves: int = 1, **options: Any) -> Solved:
     """Solve a snapshot of waves, and a step; store the curve as `label` in a panel of the picture."""
-    from eagre.laboratory.cases.madsen2010 import periodic_waves
+    from eagre.laboratory.cases.wave_tanks import periodic_waves
 
     precision = run.precision or "double"
     known = {"tolerance": 1e-7 if precision == "double" else 1e-6, "on_nonconvergence": "continue"}
@@ -297,7 +297,7 @@ def mean_lines(run: Run, kind: str, results: Mapping[tuple[int, int], Solved]) -
 
 def min_spacing(run: Run, number: Number, results: Mapping[tuple[int, int], Solved]) -> Line:
     """Return the comparison of the smallest spacing at which V(1,1) or F(1,1) cycles converge."""
-    from eagre.laboratory.cases.madsen2010 import LENGTH
+    from eagre.laboratory.cases.wave_tanks import LENGTH
 
     spacings = [LENGTH / n for (sweeps, n), one in results.items() if sweeps == 1 and one.converged]
     note = f"the finest grid of the paper: {UNKNOWN}"

@@ -31,7 +31,7 @@ from eagre.laboratory.reproduce.measure import alternating, gpu_only, validated
 from eagre.laboratory.reproduce.registry import COUNTERS, Item, Run, without_lines
 from eagre.laboratory.reproduce.verdicts import Line, compared, exact, explained, holds, not_run
 from eagre.models.shallow_water_adi.memory_layout import DEVICE_WORDS, device_bytes
-from eagre.tuning.bandwidth import peak_operations
+from eagre.tuning.roofline import peak_operations
 
 SINGLE_OVER_DOUBLE = (1.2, 3.0)
 SIZES = {

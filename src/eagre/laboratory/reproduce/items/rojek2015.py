@@ -279,7 +279,7 @@ def figure_3(run: Run) -> Iterator[Line]:
 
 def table_i(run: Run) -> Iterator[Line]:
     """Compare the bandwidth of a copy."""
-    from eagre.tuning.bandwidth import bandwidths
+    from eagre.tuning.roofline import bandwidths
 
     copy = bandwidths(select(run.device))["copy"] / 1e9
     for number in run.numbers():

@@ -14,7 +14,7 @@ from eagre.contract import Model
 from eagre.errors import InputError
 from eagre.laboratory.cases import monai
 from eagre.laboratory.cases.water import Water, WaterCase
-from eagre.laboratory.validation.comparison.setting import Check, Run
+from eagre.laboratory.validation.comparison.result import Check, Run
 
 
 class Outcome(NamedTuple):
