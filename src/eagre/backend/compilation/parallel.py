@@ -46,7 +46,7 @@ class CompileWorkers:
         self.local_jobs: list[tuple[Any, tuple[Any, ...]]] = []
 
     def start(self, count: int) -> None:
-        """Start processes until there are `count`, or as many as are allowed or can be started."""
+        """Start processes until there are `count`, at most `MAX_WORKERS`; stop if the system starts no more."""
         with suppress(OSError):
             while len(self.processes) < min(count, MAX_WORKERS):
                 self.processes.append(started())
