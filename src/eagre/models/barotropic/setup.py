@@ -52,16 +52,6 @@ class Setup(Boundaries, Numerics, Physics):
         return 0.5 * self.time_step * self.viscosity
 
     @property
-    def biharmonic(self) -> float:
-        """Biharmonic viscosity, m4 / s."""
-        return self.biharmonic_viscosity
-
-    @property
-    def friction(self) -> float:
-        """Linear bottom friction, 1 / s."""
-        return self.bottom_friction
-
-    @property
     def screening(self) -> float:
         """1 / deformation_radius^2, 1/m2; 0 for a rigid lid."""
         return 0.0 if self.deformation_radius is None else self.deformation_radius**-2
@@ -108,4 +98,4 @@ class Setup(Boundaries, Numerics, Physics):
     @property
     def has_extra_terms(self) -> bool:
         """True if topography or biharmonic viscosity add terms to the tendency kernel."""
-        return self.topography is not None or self.biharmonic > 0.0
+        return self.topography is not None or self.biharmonic_viscosity > 0.0

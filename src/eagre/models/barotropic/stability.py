@@ -85,7 +85,9 @@ def wave_limit(setup: Setup) -> float:
 
 def _explicit_rate(setup: Setup, k2: Any) -> Any:
     """Return the decay rate, 1/s, of a wave of squared wavenumber k2 due to explicit terms."""
-    return (0.0 if setup.implicit else setup.viscosity) * k2 + setup.biharmonic * k2**2 + setup.friction
+    return (
+        (0.0 if setup.implicit else setup.viscosity) * k2 + setup.biharmonic_viscosity * k2**2 + setup.bottom_friction
+    )
 
 
 def flow_limit(speed_x: float, speed_y: float, dx: float, dy: float) -> float:

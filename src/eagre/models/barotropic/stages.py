@@ -114,7 +114,7 @@ class Stages:
         switches["IMPLICIT"] = setup.implicit
         curl = state.total[layer] if setup.has_extra_terms else state.wind.curl
         if setup.layers is not None:
-            factors = map(state.real, setup.layers.coupling(layer, setup.viscosity, setup.friction))
+            factors = map(state.real, setup.layers.coupling(layer, setup.viscosity, setup.bottom_friction))
             curl = kernels.Coupling._make((curl, state.psi[1 - layer][old], state.q[1 - layer][old], *factors))
             switches["FORCING"] = kernels.coupled_forcing
         ages = state.ages(state.history[layer], old)
@@ -132,10 +132,10 @@ class Stages:
         jacobian, over_dx2, over_dy2 = self._over
         viscosity = setup.half_step_viscosity if setup.implicit else setup.viscosity
         screened = viscosity * setup.screening
-        friction, stretching = setup.friction - screened, (screened - setup.friction) * setup.screening
+        friction, stretching = setup.bottom_friction - screened, (screened - setup.bottom_friction) * setup.screening
         if setup.layers is not None:
-            stretching, by_q = setup.layers.coupling(layer, viscosity, setup.friction)
-            friction = (setup.friction if layer == 1 else 0.0) - by_q
+            stretching, by_q = setup.layers.coupling(layer, viscosity, setup.bottom_friction)
+            friction = (setup.bottom_friction if layer == 1 else 0.0) - by_q
         beta = 0.5 * setup.beta / setup.grid.dx
         numbers = (jacobian, beta, viscosity * over_dx2, viscosity * over_dy2, friction, stretching)
         return kernels.Coefficients._make(map(self.state.real, numbers))
@@ -154,7 +154,7 @@ class Stages:
         if setup.topography is not None and layer == state.count - 1:
             loop = (reference.subtract_topography, psi, state.bed, total, state.real(self._over[0]))
             stages.append(self._stage("topography", loop, [*near(1, psi, state.bed), *near(0, total)], (total,)))
-        return [*stages, *self._biharmonic(layer, old)] if setup.biharmonic > 0.0 else stages
+        return [*stages, *self._biharmonic(layer, old)] if setup.biharmonic_viscosity > 0.0 else stages
 
     def _biharmonic(self, layer: int, old: int) -> list[Stage]:
         """total -= B Lap Lap zeta; zeta = q + F (psi - other psi), or q + lambda psi."""
@@ -176,7 +176,7 @@ class Stages:
                 launches.append(self._loop(*loop))
             return launches + self.fill_boundary(state.lap, state.lap, vanishing=True)
 
-        last = lap(reference.subtract_laplacian, state.lap, total, setup.biharmonic)
+        last = lap(reference.subtract_laplacian, state.lap, total, setup.biharmonic_viscosity)
         return [
             Stage("laplacian", laplacian, near(1, q, *(psi[old] for psi in state.psi)), (state.lap,)),
             self._stage("biharmonic", last, [*near(1, state.lap), *near(0, total)], (total,)),

@@ -57,7 +57,7 @@ class State:
         self.local_particles = self.particles[2 * rank : 2 * rank + 2]
         self.wind = Wind(setup, device, self.precision, self.real, self.pad)
         self.total = [field() for _ in layers] if setup.has_extra_terms else []
-        self.lap = field() if setup.biharmonic > 0.0 else self.none
+        self.lap = field() if setup.biharmonic_viscosity > 0.0 else self.none
         self.bed = self.none
         if setup.topography is not None:
             self.bed = device.array(self.pad(setup.topography).astype(self.real))

@@ -147,8 +147,10 @@ def _terms(
     return {
         "wind": wind if layer == 0 else nothing,
         "viscosity": setup.viscosity * lap,
-        "friction": -setup.friction * zeta[INNER] if lowest else nothing,
-        "biharmonic": -setup.biharmonic * _laplacian(padded, setup) if setup.biharmonic else nothing,
+        "friction": -setup.bottom_friction * zeta[INNER] if lowest else nothing,
+        "biharmonic": -setup.biharmonic_viscosity * _laplacian(padded, setup)
+        if setup.biharmonic_viscosity
+        else nothing,
         "beta": -setup.beta * (east - west) / (2.0 * grid.dx),
         "advection": -_jacobian(p, q[layer], setup),
         "topography": -_jacobian(p, bed, setup) if lowest and bed is not None else nothing,

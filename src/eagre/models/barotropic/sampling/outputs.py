@@ -77,7 +77,7 @@ def notes_of(setup: Setup) -> list[str]:
     """Return notes on boundary-layer resolution, nondimensional numbers (initial wind) and limits of the time step."""
     grid = setup.grid
     length = (grid.nx - 1) * grid.dx / math.pi
-    numbers = numbers_note(setup.max_curl, setup.beta, setup.viscosity, setup.friction, length)
+    numbers = numbers_note(setup.max_curl, setup.beta, setup.viscosity, setup.bottom_friction, length)
     if setup.time_varying_wind is not None:
         numbers = [f"time-varying wind forcing: {setup.time_varying_wind.instants.name}", *numbers]
     radius = radius_note(setup.baroclinic_radius, max(grid.dx, grid.dy))
