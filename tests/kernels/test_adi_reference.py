@@ -60,5 +60,3 @@ def test_on_a_simulated_gpu(more):
 def test_what_there_is_not_is_refused():
     with pytest.raises(eagre.InputError, match="kernels"):
         everything(kernels="fastest")
-    with pytest.raises(eagre.InputError, match="2 devices"):
-        everything(kernels="reference", device=["cpu", "cpu"])
