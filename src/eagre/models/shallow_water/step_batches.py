@@ -257,11 +257,12 @@ class BatchStepping:
     def _warm_up(self) -> None:
         """Compile and load every kernel before a graph is captured.
 
-        With a stopped clock the launches change nothing.
+        With a stopped clock and a request of no steps the launches change nothing.
         """
         self._warmed.add((self.way, self._buffer_set))
         if not self.device.graphs:
             return
+        self.send_request(0.0, 0)
         clock = self.read_clock()
         stopped = clock.copy()
         stopped[ck.RUNNING] = stopped[ck.NEXT_STEPS] = 0.0
