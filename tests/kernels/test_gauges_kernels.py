@@ -41,8 +41,8 @@ def test_kernels_that_are_loaded_before_a_capture_make_no_step(kernel, options, 
     models[0].start_sampling(Recording(NAMES, POINTS, lambda start, end, count: [], lambda times, values: None))
     for model in models:
         model.advance(5.0, max_steps=3)
-    ours, theirs = models
-    assert (ours.time, ours.steps) == (theirs.time, 6)
+    sampled, plain = models
+    assert (sampled.time, sampled.steps) == (plain.time, 6)
     for name in ("depth", "discharge_x"):
-        np.testing.assert_array_equal(ours.field(name), theirs.field(name))
-    assert ours.diagnostics() == theirs.diagnostics()
+        np.testing.assert_array_equal(sampled.field(name), plain.field(name))
+    assert sampled.diagnostics() == plain.diagnostics()
