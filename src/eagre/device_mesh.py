@@ -78,7 +78,7 @@ class DeviceMesh(Device):
         first = group.devices[0]
         self.group, self.rows, self.devices = group, rows, group.devices
         self.kind, self.target, self.name = group.kind, first.target, group.name
-        self.is_first = group.rank == 0
+        self.is_first = group.is_first
         self.is_one, self.of_processes = False, group.of_processes
         self.graphs, self.multiprocessors = group.graphs, first.multiprocessors
 

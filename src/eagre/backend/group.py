@@ -61,6 +61,11 @@ class Group:
         same = len(set(names)) == 1
         self.name = f"{len(names)} bands on {names[0]}" if same else ", ".join(names)
 
+    @property
+    def is_first(self) -> bool:
+        """True in the process that writes files, which alone has the arrays of `collect`."""
+        return self.rank == 0
+
     def __reduce__(self) -> tuple[type[Group], tuple[tuple[Device, ...]]]:
         return type(self), (self.devices,)
 

@@ -200,11 +200,6 @@ class Engine:
             return None
         return self._collected(lambda one: {"bed": np.asarray(one.setup.topography)}).get("bed", np.empty((0, 0)))
 
-    @property
-    def is_first(self) -> bool:
-        """True in the first process of a run, which alone has whole fields."""
-        return not isinstance(self.device, Group) or self.device.rank == 0
-
     def strongest_vorticity(self) -> tuple[int, int]:
         """Return the point (j, i) of the maximum of abs(q) of the upper layer."""
 

@@ -109,7 +109,7 @@ def energy_budget(model: Any) -> dict[str, float]:
     layers = range(engine.count)
     psi, q = ([engine.padded(name, layer).astype(np.float64) for layer in layers] for name in ("psi", "q"))
     curl, topography = engine.curl(model.time), engine.topography()
-    if not engine.is_first:
+    if not engine.device.is_first:
         return {}
     wind, bed = engine.pad(curl)[INNER], None if topography is None else engine.pad(topography)
     weights = (1.0,) if setup.layers is None else setup.layers.thickness_fractions
