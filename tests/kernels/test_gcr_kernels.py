@@ -13,7 +13,7 @@ from eagre.models.anelastic.preconditioners.spectral import periodic_factors, so
 from eagre.models.anelastic.pressure.operator_launches import PressureOperator
 from eagre.models.anelastic.pressure.projection import Projection
 from eagre.models.anelastic.pressure.separable import stencil_of
-from eagre.solvers.gcr.fused import set_image
+from eagre.solvers.gcr.fused_cuda import set_image
 from kernels.recording import ir_of, loops_of, scattered_of, vectors_of
 
 SHAPE = (3, 1, 5)

@@ -11,10 +11,10 @@ from scipy.linalg import solve_banded
 from eagre.backend.select import select
 from eagre.errors import InputError
 from eagre.solvers.tridiagonal import methods, reduction_cuda, solve
-from eagre.solvers.tridiagonal.launches import best_method
+from eagre.solvers.tridiagonal.solve import best_method
 from kernels.recording import RecordingDevice
 
-driver = importlib.import_module("eagre.solvers.tridiagonal.launches")
+driver = importlib.import_module("eagre.solvers.tridiagonal.solve")
 solving = importlib.import_module("eagre.solvers.tridiagonal.solve")
 METHODS = ("thomas", "pcr", "cr", "cr-pcr")
 

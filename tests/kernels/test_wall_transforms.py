@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eagre.backend.device import Device
-from eagre.solvers.poisson.wall_transforms import WallTransforms, transformed
+from eagre.solvers.poisson.axes import WallTransforms, transformed
 
 pytestmark = pytest.mark.simulator
 

@@ -15,7 +15,7 @@ from eagre.models.anelastic.pressure.mass_balance import balanced, parities
 from eagre.models.anelastic.pressure.operator_launches import PressureOperator
 from eagre.models.anelastic.pressure.projection import Projection
 from eagre.models.anelastic.pressure.separable import eigenvalue_bound, stencil_of
-from eagre.solvers.gcr.polynomial import chebyshev_weights
+from eagre.solvers.gcr.solver import chebyshev_weights
 from oracle.anelastic_pressure import Pressure, gcr
 
 WALL, PERIODIC, OPEN = "wall", "periodic", "open"

@@ -225,7 +225,7 @@ def test_registers_of_programs_follow_the_table(own_layout):
     """Where a kernel sets no limit of its own, a card's limit is in the text of the program, unless it is the usual."""
     from pathlib import Path
 
-    from eagre.solvers.tridiagonal.thomas import thomas_cuda
+    from eagre.solvers.tridiagonal.solve import thomas_cuda
 
     def text() -> str:
         program = RecordingDevice().program(thomas_cuda, "double")

@@ -12,7 +12,7 @@ from eagre.models.anelastic.advection import advector_cuda
 from eagre.models.anelastic.advection.advector_cpu import Weights, faces_cpu
 from eagre.models.anelastic.step_coefficients import ALONG_X, ALONG_Y, ALONG_Z, StepCoefficients
 from eagre.models.anelastic.step_kernels import Slopes, Velocity
-from eagre.solvers.gcr.fused import Tiles
+from eagre.solvers.gcr.fused_cuda import Tiles
 
 KINDS = {"wall": step_kernels.WALL, "periodic": step_kernels.PERIODIC, "open": step_kernels.OPEN}
 

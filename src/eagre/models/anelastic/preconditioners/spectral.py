@@ -26,8 +26,7 @@ from eagre.backend.device import Device, HostCall, Launch, Work, check_precision
 from eagre.models.anelastic.base.metric import Metric
 from eagre.models.anelastic.preconditioners.column_sweeps import column_solver, mode_divider
 from eagre.models.anelastic.preconditioners.columns import Symbols, factor_modes
-from eagre.solvers.poisson.axes import Axis, workers
-from eagre.solvers.poisson.wall_transforms import WallTransforms
+from eagre.solvers.poisson.axes import Axis, WallTransforms, workers
 
 
 class PeriodicFactors(NamedTuple):

@@ -36,7 +36,7 @@ from eagre.models.anelastic.pressure import operator as cells
 from eagre.models.anelastic.pressure.mass_balance import Balance, balanced
 from eagre.models.anelastic.pressure.operator_launches import PressureOperator
 from eagre.models.anelastic.pressure.separable import FlatKernels, is_separable, stencil_of
-from eagre.solvers.gcr.fused import FusedIteration
+from eagre.solvers.gcr.fused_cuda import FusedIteration
 from eagre.solvers.gcr.iteration import GcrIteration, ResidualTest, Weights
 from eagre.stepping.convergence_loop import ConvergenceLoop, is_iterating
 
