@@ -2,7 +2,8 @@
 
 Fields (nz, ny, nx); directions p and their images L p: (k, nz, ny, nx). Sums use double precision.
 
-On a GPU, fields are flat, blocks store one partial sum each, and sums are trees (bitwise reproducible). The last block adds all partial sums and continues with the totals, or another kernel does if devices share the sums.
+On a GPU, fields are flat, blocks store one partial sum each, and sums are trees (bitwise reproducible). The last block
+adds all partial sums and continues with the totals, or another kernel does if devices share the sums.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Launches of a V cycle on a GPU: `streaming_cuda` on fine grids, one kernel for all grids that fit shared memory.
 
-The kernel of the coarse grids has one block per layer. The formulas are those of `eagre.solvers.multigrid.kernels`. The screening, solution and right-hand side of all grids
-are stored consecutively in shared memory: three values per point.
+The kernel of the coarse grids has one block per layer. The formulas are those of `eagre.solvers.multigrid.kernels`. The
+screening, solution and right-hand side of all grids are stored consecutively in shared memory: three values per point.
 """
 
 from __future__ import annotations

@@ -10,8 +10,9 @@ black. Rows stay in registers until the half sweeps that follow have passed: wit
 half sweep in row j, after the first black one in j - 1, after the second red one in j - 2 and after the second black
 one in j - 3. Four columns on each side and three rows at each end are only read.
 
-On the finest grid, a word can hold two layers, 16 bits per value: half of the traffic. A cycle only computes corrections, whose errors the next residual corrects, so 8 significant bits are sufficient. A warp
-processes both layers of a pair: indices and screening are used twice, and two independent dependency chains overlap.
+On the finest grid, a word can hold two layers, 16 bits per value: half of the traffic. A cycle only computes
+corrections, whose errors the next residual corrects, so 8 significant bits are sufficient. A warp processes both layers
+of a pair: indices and screening are used twice, and two independent dependency chains overlap.
 """
 
 from __future__ import annotations

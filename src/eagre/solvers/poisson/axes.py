@@ -8,7 +8,8 @@
 | neumann | centres | DCT-II | walls h / 2 outside | k = 0 .. n - 1 | k pi / n |
 | periodic | either | FFT | one period | k = 0 .. n - 1 | 2 k pi / n |
 
-On a GPU, cosine and sine transforms of type I use a Fourier transform from half a spectrum. The inverse real transform of a real half spectrum x_0 .. x_N is an even sequence of 2 N values, and its first half is
+On a GPU, cosine and sine transforms of type I use a Fourier transform from half a spectrum. The inverse real transform
+of a real half spectrum x_0 .. x_N is an even sequence of 2 N values, and its first half is
 
     y_m = x_0 + (-1)^m x_N + 2 sum_(0 < k < N) x_k cos(pi k m / N),
 

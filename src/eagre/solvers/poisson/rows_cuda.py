@@ -8,8 +8,8 @@ j k = (j^2 + k^2 - (k - j)^2) / 2 turns the transform into a convolution (Bluest
 z odd and h even: a sine transform of N >= 2 ROW - 2 intervals, a product with the cosine transform of h, and the same
 sine transform again. Two rows are still one complex row, and no array is doubled in length.
 
-See `sine_plan` for the passes of a transform. Every pass is one small transform per thread, in registers. Between passes threads exchange values through shared
-memory, whose rows are padded to avoid bank conflicts.
+See `sine_plan` for the passes of a transform. Every pass is one small transform per thread, in registers. Between
+passes threads exchange values through shared memory, whose rows are padded to avoid bank conflicts.
 """
 
 from __future__ import annotations

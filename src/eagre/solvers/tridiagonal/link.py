@@ -14,7 +14,8 @@ whole segment is below rounding.
 `Ends` is exact for any coupling: the equations of the first and last unknown of a segment. Two adjacent segments are
 joined to one. So devices that hold segments of the same lines exchange only the ends (`segment_edges`).
 
-On a GPU, lanes of a warp hold adjacent chunks of one line, and warps of a block adjacent partitions. Lanes are coupled by cyclic reduction with shuffles, warps by values published in shared memory.
+On a GPU, lanes of a warp hold adjacent chunks of one line, and warps of a block adjacent partitions. Lanes are coupled
+by cyclic reduction with shuffles, warps by values published in shared memory.
 """
 
 from __future__ import annotations

@@ -4,15 +4,9 @@ The array operations apply to any length and any array library. Arrays are (oute
 middle axis; a of the first and c of the last row are 0. R. W. Hockney, J. ACM 12(1), 95-113 (1965),
 doi:10.1145/321250.321259; Y. Zhang, J. Cohen and J. D. Owens, PPoPP 2010, 127-136, doi:10.1145/1693453.1693472.
 
-On a GPU, whole systems are in shared memory. A block holds `blockDim.x` adjacent systems with `blockDim.y` threads each. Cyclic reduction halves the rows in place
-until `parallel_from` or fewer remain, parallel cyclic reduction solves those, and back substitution follows level by
-level. Formulas and sources: `reduction`.
-
-Cyclic reduction and parallel cyclic reduction as array operations, for any length and any array library.
-
-Arrays are (outer, n, inner) with the systems along the middle axis; a of the first and c of the last row are 0. R. W.
-Hockney, J. ACM 12(1), 95-113 (1965), doi:10.1145/321250.321259; Y. Zhang, J. Cohen and J. D. Owens, PPoPP 2010,
-127-136, doi:10.1145/1693453.1693472.
+On a GPU, whole systems are in shared memory. A block holds `blockDim.x` adjacent systems with `blockDim.y` threads
+each. Cyclic reduction halves the rows in place until `parallel_from` or fewer remain, parallel cyclic reduction solves
+those, and back substitution follows level by level.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """`solve`: batched solution of tridiagonal systems along any axis, for NumPy and CuPy arrays.
 
-Launches are for arrays (outer, n, inner) with systems along the middle axis. The choice of a method follows measurements with `benchmarks/tridiagonal.py --choice`. On a GPU the partition method is the fastest
-for many or long systems, but it needs four launches if a line is longer than one partition (128 unknowns if they are
-contiguous in memory, the rows of a block along other axes). These launches are two thirds of the 12 to 17 us of small
-batches, for which one launch of a reduction is faster.
+Launches are for arrays (outer, n, inner) with systems along the middle axis. The choice of a method follows
+measurements with `benchmarks/tridiagonal.py --choice`. On a GPU the partition method is the fastest for many or long
+systems, but it needs four launches if a line is longer than one partition (128 unknowns if they are contiguous in
+memory, the rows of a block along other axes). These launches are two thirds of the 12 to 17 us of small batches, for
+which one launch of a reduction is faster.
 
-The Thomas algorithm is vectorised across lines on the CPU and has one thread per line on a GPU: L. H. Thomas, Elliptic problems in linear differential equations over a network, Watson Sci. Comput.
-Lab. Report, Columbia University (1949).
+The Thomas algorithm is vectorised across lines on the CPU and has one thread per line on a GPU: L. H. Thomas, Elliptic
+problems in linear differential equations over a network, Watson Sci. Comput. Lab. Report, Columbia University (1949).
 """
 
 from __future__ import annotations
