@@ -44,7 +44,7 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "tests/physics/test_inside.py",
     "boundaries/cross_sections.py": "tests/physics/test_lines.py tests/kernels/test_lines_kernels.py",
     "config/water/terrain.py": "tests/unit/test_config_levees.py tests/physics/test_levees.py",
-    "config/water/tides.py": "tests/unit/test_tides.py",
+    "config/values/signals.py": "tests/unit/test_tides.py",
     "config/values/units.py": "tests/unit/test_config_units.py",
     "config/water/sections.py": "tests/unit/test_config_zone_rain.py",
     "config": "tests/unit/test_config_units.py tests/unit/test_config_expressions.py tests/unit/test_config_case.py",
@@ -52,21 +52,19 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "decomposition.py": "tests/unit/test_decomposition.py",
     "io/cf.py": "tests/unit/test_io_grid_mapping.py tests/unit/test_io_netcdf.py tests/unit/test_io_levels.py "
     "tests/cli/test_cf.py",
-    "io/rasters/cog.py": "tests/cli/test_cli_export.py",
-    "io/rasters/grid_mapping.py": "tests/unit/test_io_grid_mapping.py",
-    "io/tables/heights.py": "tests/unit/test_io_sounding.py",
+    "io/writers/gis.py": "tests/cli/test_cli_export.py",
+    "io/netcdf_attributes.py": "tests/unit/test_io_grid_mapping.py",
+    "io/tables/sounding.py": "tests/unit/test_io_sounding.py",
     "io/rasters/dem.py": "tests/unit/test_io_dem.py",
     "io/rasters/lattice.py": "tests/unit/test_io_warp.py tests/unit/test_io_weather.py "
     "tests/unit/test_io_grid_mapping.py",
-    "io/vectors/outline.py": "tests/cli/test_cli_export.py",
     "io/writers/field_files.py": "tests/cli/test_cli_outputs.py tests/unit/test_io_gdal.py",
     "io/weather/records.py": "tests/unit/test_io_weather.py tests/unit/test_io_weather_joined.py",
     "io/records/records.py": "tests/unit/test_io_netcdf.py tests/unit/test_io_gauges.py",
     "io/tables/csv_rows.py": "tests/unit/test_io_gauges.py tests/cli/test_cli_files.py",
     "io/tables/series.py": "tests/unit/test_io_series.py",
-    "io/tables/sounding.py": "tests/unit/test_io_sounding.py",
     "io/rasters/warp.py": "tests/unit/test_io_warp.py",
-    "io/vectors/vector.py": "tests/unit/test_io_named_places.py tests/unit/test_config_zones.py "
+    "io/vectors.py": "tests/unit/test_io_named_places.py tests/unit/test_config_zones.py "
     "tests/unit/test_config_levees.py tests/unit/test_config_zone_rain.py",
     "io/weather/weather.py": "tests/unit/test_io_weather.py tests/unit/test_config_weather.py",
     "io": "tests/unit/test_io_dem.py tests/unit/test_io_series.py tests/unit/test_io_resample.py "

@@ -33,8 +33,19 @@ from eagre.models.registry import KINDS, load_case
 from eagre.tuning import session
 from eagre.tuning.journal import Journal, Trial
 from eagre.tuning.session import descend, search
-from eagre.tuning.space import Axis, DeviceInfo, Space, always, by_precision, describe, identity, registers
-from eagre.tuning.spaces import FIRST, SPACES, spaces_of
+from eagre.tuning.spaces import (
+    FIRST,
+    SPACES,
+    Axis,
+    DeviceInfo,
+    Space,
+    always,
+    by_precision,
+    describe,
+    identity,
+    registers,
+    spaces_of,
+)
 from eagre.tuning.statistics import typical, without_outliers
 from kernels.recording import RecordingDevice
 

@@ -256,7 +256,7 @@ def _series(path: Path) -> Rows:
     """Gauge output or any table of series."""
     import numpy as np
 
-    from eagre.plots.data.tables import read_columns
+    from eagre.plots.data.reading import read_columns
 
     names, values = read_columns(path)
     rows = [("file", f"{path}: table of {values.shape[0]} rows")]

@@ -11,14 +11,20 @@ from pydantic import AfterValidator, model_validator
 from eagre.checks import check_input_memory
 from eagre.config.case import Case
 from eagre.config.section import Section, case_key
-from eagre.config.values.field_values import ElevationField, FieldValue
+from eagre.config.values.field_values import (
+    ElevationField,
+    FieldValue,
+    NumberVolume,
+    SpeedVolume,
+    TemperatureVolume,
+    VolumeValue,
+)
 from eagre.config.values.types import (
     Metres,
     PositiveMetres,
     Rate,
     Temperature,
 )
-from eagre.config.values.volumes import NumberVolume, SpeedVolume, TemperatureVolume, VolumeValue
 from eagre.config.water.terrain import Crs
 from eagre.errors import InputError
 from eagre.grid import Grid, Levels

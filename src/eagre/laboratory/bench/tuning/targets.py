@@ -19,8 +19,7 @@ from eagre.laboratory.bench.benchmark import subject_of
 from eagre.laboratory.bench.tuning.workload import use_of_model
 from eagre.layouts.store import Use
 from eagre.tuning.journal import Journal
-from eagre.tuning.space import Space
-from eagre.tuning.spaces import SPACES
+from eagre.tuning.spaces import SPACES, Space
 
 SIZES = {
     "shallow-water": {"cuda": (512, 768, 1024, 2048), "cpu": (256, 1024)},

@@ -21,8 +21,7 @@ from eagre.laboratory.bench.tuning.workload import StepsOfBenchmark, StepsOfMode
 from eagre.layouts import store
 from eagre.layouts.store import Entry, Scheme, Use
 from eagre.tuning.session import Outcome, Workload, tune
-from eagre.tuning.space import Space, describe
-from eagre.tuning.spaces import spaces_of
+from eagre.tuning.spaces import Space, describe, spaces_of
 
 Tell = Callable[[str], None]
 Make = Callable[[Space], Workload]

@@ -41,7 +41,7 @@ class Search(NamedTuple):
     @property
     def best(self) -> str:
         """Best launch parameters, or a statement that the shipped ones are the best."""
-        from eagre.tuning.space import describe
+        from eagre.tuning.spaces import describe
 
         return describe(self.result.outcome.best) if self.result.outcome.best else "as shipped"
 

@@ -77,7 +77,7 @@ def differing_axis(first: Path, a: xr.Dataset, second: Path, b: xr.Dataset, name
     name : str
         Field that both have.
     """
-    from eagre.io.rasters.grid_mapping import crs_of
+    from eagre.io.netcdf_attributes import crs_of
 
     if a[name].dims != b[name].dims:
         return "the dimensions " + " and ".join(str(data[name].dims) for data in (a, b))

@@ -12,7 +12,7 @@ from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.models.potential_waves.laplace.base import MAX_ITERATIONS
 from eagre.models.potential_waves.laplace.stencils import check_layers
-from eagre.solvers.multigrid.grids import STRETCHED
+from eagre.solvers.multigrid.plan import STRETCHED
 
 
 def _whole_order(order: int) -> int:

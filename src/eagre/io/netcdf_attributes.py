@@ -1,8 +1,16 @@
-"""Coordinate systems of NetCDF variables, from WKT, EPSG codes or CF grid-mapping attributes (appendix F)."""
+"""Attributes of NetCDF variables that are read: coordinate system, valid range, reference date (CF conventions).
+
+Coordinate systems are defined by WKT, EPSG codes or grid-mapping attributes (appendix F). Valid ranges are `valid_min`,
+`valid_max` and `valid_range` (section 2.5.1). Dates, ``hours since 2026-01-31 02:00:00 +2:00``, have time zones as in
+UDUNITS.
+"""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +37,14 @@ PROJECTIONS: dict[str, tuple[str, Mapping[str, tuple[str, float | None]]]] = {
     "transverse_mercator": ("tmerc", ORIGIN | CENTRAL | {"k_0": ("scale_factor_at_central_meridian", 1.0)}),
 }  # fmt: skip
 """CF names: PROJ name, and for each PROJ parameter its CF name and default (None: the parameter is left out)."""
+_DATE = re.compile(
+    r"\s*(\d{1,4})-(\d{1,2})-(\d{1,2})(?:(?:T|\s+)(\d{1,2})(?::(\d{1,2})(?::(\d{1,2}(?:\.\d*)?))?)?)?(?P<zone>.*)",
+    re.DOTALL,
+)
+_CLOCK = re.compile(r"([+-]?)(\d{1,2}):(\d{1,2})")
+_DIGITS = re.compile(r"([+-]?)(\d{1,4})")
+ZONES = "a zone as +02:00, -3, 2:00, 0200, UTC, GMT or Z"
+"""Forms of time zones, for messages."""
 
 
 def crs_of(dataset: Any, array: Any, path: Path) -> Any:
@@ -135,3 +151,109 @@ def metres_of(coordinate: Any, path: Path) -> np.ndarray:
             problem=f"The units of the coordinate {coordinate.name} in {path} are not supported.",
         )
     return np.asarray(coordinate.values, np.float64) * LENGTHS[unit]
+
+
+def valid_range(variable: Any) -> tuple[float, float]:
+    """Return the minimum and maximum valid value of an unpacked variable; infinite if the file declares none.
+
+    The attributes are of packed values. Following the NetCDF User Guide (attribute conventions), attributes of real
+    type of a variable that is packed as integers refer to unpacked values.
+
+    Parameters
+    ----------
+    variable : xarray.DataArray
+        Unpacked by xarray, which keeps the packing in `encoding` and these attributes in `attrs`.
+    """
+    low, high = -math.inf, math.inf
+    pair = _numbers(variable, "valid_range", 2)
+    bounds = [_numbers(variable, "valid_min", 1), _numbers(variable, "valid_max", 1)]
+    if pair is not None:
+        low, high = float(pair.min()), float(pair.max())
+    low = low if bounds[0] is None else max(low, float(bounds[0][0]))
+    high = high if bounds[1] is None else min(high, float(bounds[1][0]))
+    packed = np.dtype(variable.encoding.get("dtype", variable.dtype))
+    scale = float(variable.encoding.get("scale_factor", 1.0))
+    offset = float(variable.encoding.get("add_offset", 0.0))
+    attribute = next(one.dtype for one in (pair, *bounds, np.zeros(0, packed)) if one is not None)
+    if (scale, offset) == (1.0, 0.0) or (packed.kind in "iu" and attribute.kind == "f"):
+        return low, high
+    slack = 0.5 * abs(scale) if packed.kind in "iu" else 0.0  # unpacking rounds
+    ends = sorted((low * scale + offset, high * scale + offset))
+    return ends[0] - slack, ends[1] + slack
+
+
+def without_invalid(values: Any, variable: Any) -> np.ndarray:
+    """Return the values of a variable as float64, NaN outside of its valid range."""
+    unpacked = np.asarray(values, np.float64)
+    low, high = valid_range(variable)
+    if low == -math.inf and high == math.inf:
+        return unpacked
+    return np.where((unpacked < low) | (unpacked > high), np.nan, unpacked)
+
+
+def _numbers(variable: Any, name: str, count: int) -> np.ndarray | None:
+    """Return an attribute as an array of `count` numbers of the type of the file; None if absent or not numeric."""
+    attribute = variable.attrs.get(name)
+    if attribute is None:
+        return None
+    array = np.atleast_1d(np.asarray(attribute))
+    if array.dtype.kind not in "iuf" or array.size != count or not np.isfinite(array).all():
+        return None
+    packed = np.dtype(variable.encoding.get("dtype", variable.dtype))
+    if str(variable.encoding.get("_Unsigned", "")).lower() == "true" and array.dtype.kind == "i":
+        array = array.view(array.dtype.str.replace("i", "u"))
+    elif packed.kind == "f" and array.dtype.kind == "f":
+        array = array.astype(packed).astype(np.float64)  # as the values are rounded
+    return array
+
+
+def read_reference(text: str) -> datetime | None:
+    """Read a date with an optional time zone, UTC; return None for other text.
+
+    The zone is subtracted: 02:00 in the zone 2:00 is midnight, UTC. Zones are those of the grammar of UDUNITS-2
+    (`parser.y`: DATE CLOCK CLOCK, DATE CLOCK INT and DATE CLOCK ID), on which the CF conventions, section 4.4, rely:
+    hours and minutes with or without a sign; one or two digits for hours, three or four for hours and minutes; UTC, GMT
+    and Z.
+    """
+    match = _DATE.fullmatch(text)
+    if match is None:
+        return None
+    year, month, day, hour, minute = (int(digits or 0) for digits in match.groups()[:5])
+    offset = _offset(match["zone"])
+    if offset is None:
+        return None
+    try:
+        start = datetime(year, month, day, hour, minute)
+        return start + timedelta(seconds=float(match[6] or 0.0)) - offset
+    except (ValueError, OverflowError):
+        return None
+
+
+def _offset(zone: str) -> timedelta | None:
+    """Return the offset of a time zone from UTC, positive in the east; None for an unknown zone."""
+    text = zone.strip()
+    if text.upper() in ("", "Z", "UTC", "GMT"):
+        return timedelta(0)
+    if zone[0] not in "+- \t":  # "12:00:002"
+        return None
+    if match := _CLOCK.fullmatch(text):
+        hours, minutes = int(match[2]), int(match[3])
+    elif match := _DIGITS.fullmatch(text):
+        number = int(match[2])
+        hours, minutes = divmod(number, 100) if len(match[2]) > 2 else (number, 0)
+    else:
+        return None
+    if hours > 24 or minutes > 59:
+        return None
+    offset = timedelta(hours=hours, minutes=minutes)
+    return -offset if match[1] == "-" else offset
+
+
+def without_zone(units: str) -> str | None:
+    """Return units of time with the date in UTC; unchanged without a zone, None for an unknown zone."""
+    unit, since, text = units.partition(" since ")
+    match = _DATE.fullmatch(text)
+    if not since or match is None or not match["zone"].strip():
+        return units
+    date = read_reference(text)
+    return None if date is None else f"{unit} since {date.isoformat(sep=' ')}"
