@@ -7,8 +7,13 @@ import pytest
 
 from eagre.backend.device import CpuDevice, Launch, PlainDevice
 from eagre.models.anelastic.base.metric import Metric
-from eagre.models.anelastic.preconditioners.column_sweeps import Sweeps, column_solver, mode_divider
-from eagre.models.anelastic.preconditioners.columns import Symbols, solve_column
+from eagre.models.anelastic.preconditioners.column_sweeps import (
+    Sweeps,
+    Symbols,
+    column_solver,
+    mode_divider,
+    solve_column,
+)
 from eagre.models.anelastic.preconditioners.spectral import periodic_factors, solve_periodic_cpu
 from eagre.models.anelastic.pressure.operator_launches import PressureOperator
 from eagre.models.anelastic.pressure.projection import Projection

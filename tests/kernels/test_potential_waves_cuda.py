@@ -9,7 +9,7 @@ import pytest
 
 from eagre.backend.device import PlainDevice
 from eagre.backend.group import Group
-from eagre.models.potential_waves.laplace import arrays, columns_cuda, conjugate_residuals, solver, solver_subdomains
+from eagre.models.potential_waves.laplace import arrays, columns_cuda, iteration, solver, solver_subdomains
 from eagre.models.potential_waves.laplace.solver import LaplaceProblem
 from eagre.models.potential_waves.laplace.solver_subdomains import DistributedLaplace
 from eagre.models.potential_waves.laplace.stencils import Vertical
@@ -54,11 +54,11 @@ def test_simulated_conjugate_residuals(monkeypatch):
     from eagre.backend.simulated.device import SimulatedDevice
 
     small = {
-        "THREADS": (8, conjugate_residuals, solver, solver_subdomains),
-        "KEPT": (1, conjugate_residuals),
-        "SLOTS": (2, conjugate_residuals),
+        "THREADS": (8, iteration, solver, solver_subdomains),
+        "KEPT": (1, iteration),
+        "SLOTS": (2, iteration),
     }
-    small |= {"FACTORS": (6, conjugate_residuals), "NUMBERS": (8, conjugate_residuals), "TILE": ((4, 8), arrays)}
+    small |= {"FACTORS": (6, iteration), "NUMBERS": (8, iteration), "TILE": ((4, 8), arrays)}
     small |= {"LINE": (8, columns_cuda), "SUMMED": (8, columns_cuda)}  # simulated threads are slow
     for name, (value, *modules) in small.items():
         for module in modules:
@@ -72,7 +72,7 @@ def test_simulated_conjugate_residuals(monkeypatch):
         problem = kind(h, (0.125, 0.125), Vertical(4, 2), (False, False), device, "double")
         problem.device.fill(problem.fields, fields)
         made = problem.solve(1e-3)
-        assert problem.convergence.method == "conjugate residuals" and made.iterations > conjugate_residuals.SLOTS
+        assert problem.convergence.method == "conjugate residuals" and made.iterations > iteration.SLOTS
         found.append((problem.device.host(problem.psi)[:-1], made.iterations, problem.convergence.rate))
     (plain, count, rate), (one, one_count, one_rate), (two, *_) = found
     assert np.abs(one - plain).max() < 1e-13 and one_count == count and one_rate == pytest.approx(rate, rel=1e-6)
@@ -171,7 +171,7 @@ def test_conjugate_residuals_carry_whole_words(monkeypatch):
     )
     weighted = problem.iteration(1.0)
     assert problem.multigrid.paired and weighted[-1].arguments[0].dtype == np.uint32
-    conjugate_residuals.ConjugateResiduals(problem)
+    iteration.ConjugateResiduals(problem)
     assert [launch.arguments[0].dtype for launch in problem.correction()] == [np.float32]
     assert problem.multigrid.f.shape == (3, 257, 257) and weighted[-1].arguments[0].dtype == np.uint32
 

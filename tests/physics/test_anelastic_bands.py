@@ -177,7 +177,7 @@ def test_a_lost_exchange_shows(monkeypatch, lost):
 
 
 def test_a_halo_too_narrow_shows(monkeypatch):
-    monkeypatch.setattr("eagre.models.anelastic.devices.subdomain.HALO_ROWS", 3)
+    monkeypatch.setattr("eagre.models.anelastic.devices.projection_subdomains.HALO_ROWS", 3)
     assert different_arrays(after(box, TWO), after(box, "cpu")) != []
 
 

@@ -27,7 +27,7 @@ from eagre.backend.compilation.cells import Entry, cell, flat_load, switch
 from eagre.backend.device import Device, Launch, check_precision
 from eagre.models.anelastic.pressure.operator import Wind
 from eagre.models.anelastic.pressure.operator_launches import PressureOperator
-from eagre.models.anelastic.step_coefficients import HALF, SCALE
+from eagre.models.anelastic.step_kernels import HALF, SCALE
 from eagre.solvers.gcr.fused_cuda import BLOCK, SCOPE, SeparableStencil, Tiles, kernel, next_to, on_device, vector_of
 from eagre.solvers.gcr.iteration import arrived
 
