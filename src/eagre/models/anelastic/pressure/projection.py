@@ -17,8 +17,9 @@ the next one, because errors of the trapezoidal rule in time change their sign i
 from 0. phi, and `older` for such guesses, are part of a restart. Checkerboard modes of phi are arbitrary on even axes
 and do not affect the velocity: compare velocities.
 
-**Mass balance at open boundaries.** Centred differences over two grid spacings connect every second point. Points are in separate classes (even or odd along
-each axis, except periodic axes with an odd number of points). Inflow and outflow must balance in each class.
+Centred differences over two grid spacings connect every second point. Points are in separate classes (even or odd along
+each axis, except periodic axes with an odd number of points). At open boundaries, inflow and outflow must balance in
+each class.
 """
 
 from __future__ import annotations
