@@ -58,7 +58,7 @@ GRIDS = pytest.mark.parametrize(
 @GRIDS
 def test_faces_in_one_kernel(shape, walls, hill):
     """On a GPU: as the oracle, and the Courant number of all points is the largest of the blocks'."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     device = SimulatedDevice()
     advector, air = check_advector(device, shape, walls, hill, "double")

@@ -17,7 +17,7 @@ SHAPE = (5, 3, 8)
 
 
 def simulated():
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     return SimulatedDevice()
 

@@ -120,7 +120,7 @@ SIMULATED = [PlainDevice(), pytest.param(None, marks=pytest.mark.simulator)]
 def test_columns_of_a_gpu(device, levels, shape, sides):
     """Momentum, and a scalar with an ambient profile: against the gradient of the dissipation."""
     if device is None:
-        from eagre.backend.simulated.device import SimulatedDevice
+        from eagre.backend.simulated import SimulatedDevice
 
         device = SimulatedDevice()
     case = Case(device, "double", shape, sides, False)

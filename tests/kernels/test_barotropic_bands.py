@@ -24,7 +24,7 @@ SIMULATED = {
 @pytest.mark.simulator
 @pytest.mark.parametrize("options", SIMULATED.values(), ids=SIMULATED)
 def test_simulated_bands_equal_the_cpu(options, monkeypatch, own_layout):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     options = {"nx": 17, "ny": 12, "time_step": 1e-3, **options}
     monkeypatch.setattr(Group, "run", run_out_of_step)  # buffers are shared otherwise than on the CPU
@@ -37,7 +37,7 @@ def test_simulated_bands_equal_the_cpu(options, monkeypatch, own_layout):
 
 @pytest.mark.simulator
 def test_sizes_without_kernels_are_refused(monkeypatch):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
     from eagre.errors import InputError
     from eagre.models.barotropic import engine
 

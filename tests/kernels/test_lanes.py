@@ -34,7 +34,7 @@ def window(rows, x, lost):
 def solved(warps, exact, rows):
     """The unknowns and what each lane says that it left out."""
     from eagre.backend.device import Launch
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     device = SimulatedDevice()
     arrays = [device.array(one) for one in (rows, np.zeros(rows.shape[1]), np.zeros((warps, 32)))]

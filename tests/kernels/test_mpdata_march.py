@@ -13,7 +13,7 @@ from eagre.advection.plan import Advector, Options, StagedPlan
 from eagre.advection.streaming.kernel import OTHERS, Block, Copy, StreamingPlan
 from eagre.backend.device import PlainDevice
 from eagre.backend.select import select
-from eagre.backend.simulated.device import SimulatedDevice
+from eagre.backend.simulated import SimulatedDevice
 from eagre.errors import DeviceError
 from eagre.layouts.gpu_properties import GpuProperties
 from kernels.recording import RecordingDevice, doubles_of

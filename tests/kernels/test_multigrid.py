@@ -13,7 +13,7 @@ from eagre.solvers.multigrid import Multigrid, plan_cuda
 
 @pytest.mark.simulator
 def test_simulated_cycle():
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     rng = np.random.default_rng(3)
     q, f, found = rng.uniform(0.5, 2.0, (3, 4)), rng.standard_normal((2, 3, 4)), []
@@ -31,7 +31,7 @@ def test_simulated_cycle():
 @pytest.mark.simulator
 @pytest.mark.parametrize(("shape", "periodic"), [((9, 17), (False, False)), ((12, 20), (True, True))])
 def test_simulated_march(shape, periodic, monkeypatch):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     monkeypatch.setattr(plan_cuda, "SHORTEST", 8)
     monkeypatch.setattr(plan_cuda.CudaCycle, "_first_in_block", lambda self: 1)
@@ -52,7 +52,7 @@ def test_simulated_march(shape, periodic, monkeypatch):
 @pytest.mark.parametrize(("shape", "periodic", "layers"), [((9, 9), (False, False), 3), ((8, 16), (True, True), 2)])
 def test_simulated_pairs_of_layers(shape, periodic, layers, monkeypatch):
     """Two layers in a word: each number of the answer is the nearest of 8 bits, of right sides that have no more."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     monkeypatch.setattr(plan_cuda, "SHORTEST", 8)
     monkeypatch.setattr(plan_cuda.CudaCycle, "_first_in_block", lambda self: 1)

@@ -34,7 +34,7 @@ import numpy as np
 from numba import njit, prange
 from eagre.backend.cpu import compiler as cpu
 from eagre.backend.select import select
-from eagre.backend.cpu.subnormals import thread_state
+from eagre.backend.cpu.intrinsics import thread_state
 from kernels.programs import halved
 
 @njit(parallel=True)

@@ -167,7 +167,7 @@ def test_lists_are_no_arrays():
 
 @pytest.fixture
 def simulated(monkeypatch, own_layout):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     device = SimulatedDevice()
     monkeypatch.setattr(solving, "device_of", lambda array: device)

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.simulator
 
 
 def simulated() -> Device:
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     return SimulatedDevice()
 

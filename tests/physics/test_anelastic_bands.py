@@ -11,8 +11,7 @@ from anelastic_runs import RUNS, assert_close, fields_of
 from barotropic_runs import run_out_of_step
 from eagre import AnelasticFlow, BlowUpError, Grid, InputError, MemoryNeededError
 from eagre.backend.device import CpuDevice
-from eagre.backend.exchange import LocalTransport
-from eagre.backend.group import Group
+from eagre.backend.group import Group, LocalTransport
 from eagre.errors import ConvergenceError
 from eagre.models.anelastic.base.atmosphere import Atmosphere
 from restarts import assert_repeats_and_restarts, different_arrays

@@ -166,7 +166,7 @@ def test_the_memory_of_a_gpu_is_filled(monkeypatch, used, failed):
 
 @pytest.mark.simulator
 def test_the_versions_for_gpus_run_and_agree(monkeypatch):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     def once(device, works):
         for work in works.values():

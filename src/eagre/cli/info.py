@@ -335,7 +335,7 @@ def _memory() -> tuple[int, int]:
     """Return the total and the free memory, bytes; zeros where the system does not report them."""
     import os
 
-    from eagre.backend.memory import free_host_memory
+    from eagre.backend.device import free_host_memory
 
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"), free_host_memory()

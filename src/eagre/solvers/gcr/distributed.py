@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.backend.device import Device, Launch, check_precision
-from eagre.backend.exchange import Message
-from eagre.backend.group import BARRIER, Stage
+from eagre.backend.group import BARRIER, Message, Stage
 from eagre.device_mesh import DeviceMesh, DistributedArray
 from eagre.solvers.gcr import kernels
 from eagre.solvers.gcr.iteration import Weights, arrived, one_block

@@ -27,8 +27,7 @@ import numpy as np
 from eagre.backend.arrays import array_module, fourier_module
 from eagre.backend.compilation.cells import cell, real
 from eagre.backend.device import Device, HostCall, Work, check_precision
-from eagre.backend.exchange import Message
-from eagre.backend.group import BARRIER, Stage
+from eagre.backend.group import BARRIER, Message, Stage
 from eagre.decomposition import equal_parts
 from eagre.device_mesh import DeviceMesh, DistributedArray
 from eagre.models.anelastic.base.base_state import BaseState

@@ -1,4 +1,4 @@
-"""Simulated CUDA kernels in plain Python: the `cuda` module of kernels, thread scheduling, operations.
+"""Simulated CUDA device and kernels in plain Python: the `cuda` module of kernels, thread scheduling, operations.
 
 This replaces Numba's simulator, whose threads run concurrently and poll, which takes ten times as long. Here one thread
 of a block runs at a time up to the next barrier, from the last thread to the first and, after the barrier, from the
@@ -11,13 +11,14 @@ from __future__ import annotations
 import math
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from threading import Lock, Thread
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from eagre.backend.device import HostArrays, HostCall, Launch
 from eagre.errors import DeviceError
 from eagre.layouts.gpu_properties import MAX_BLOCKS
 
@@ -436,3 +437,31 @@ def release_registers(count: int) -> None:
 
 
 acquire_registers = release_registers
+
+
+class SimulatedDevice(HostArrays):
+    """Simulated GPU; arrays are NumPy arrays."""
+
+    kind = "cuda"
+    target = "simulator"
+    name = "simulated cuda"
+
+    def run(self, launches: Sequence[Launch | HostCall]) -> None:
+        for launch in launches:
+            if isinstance(launch, HostCall):
+                launch.program(*launch.arguments)
+                continue
+            kernel: Any = launch.program
+            kernel[launch.grid, launch.block, 0, launch.shared](*launch.arguments)
+
+    def repeated(self, launches: Sequence[Launch | HostCall], times: int) -> Callable[[], None]:
+        bound = list(launches)
+
+        def go() -> None:
+            for _ in range(times):
+                self.run(bound)
+
+        return go
+
+    def free_memory(self) -> int:
+        return 2**30

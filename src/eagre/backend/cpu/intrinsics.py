@@ -1,9 +1,10 @@
 # pyright: reportPrivateImportUsage=false
-"""Flushing of subnormal numbers to zero in CPU programs, by the floating-point state of each thread.
+"""Instructions of CPU programs: flushing of subnormal numbers to zero, and prefetch hints.
 
 Recurrences along lines decay to values below 1e-38 (single precision). Intel cores process such values in microcode:
-the sweeps of the ADI model ran at a quarter of their speed. The state belongs to a thread, and threads belong to the
-caller's process, so each parallel region sets the state and restores it at its end.
+the sweeps of the ADI model ran at a quarter of their speed. The floating-point state of a thread flushes them to zero.
+It belongs to a thread, and threads belong to the caller's process, so each parallel region sets the state and restores
+it at its end.
 """
 
 from __future__ import annotations
@@ -14,6 +15,12 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
+
+from eagre.backend.compilation.numba_internals import cgutils
+
+_BYTE = ir.IntType(8).as_pointer()
+READ, KEEP, DATA = 0, 2, 1  # arguments of LLVM's prefetch: read, L2 cache, data
+
 
 _WORD = ir.IntType(32)
 _LONG = ir.IntType(64)
@@ -88,3 +95,25 @@ def put_back(typingctx: Any, previous: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(types.uint64), generate
+
+
+@intrinsic
+def prefetch(typingctx: Any, array: Any, k: Any, j: Any, i: Any) -> Any:
+    """Prefetch the cache line of ``array[k, j, i]``; indices outside the array are allowed."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = signature.args[0]
+        view = context.make_array(kind)(context, builder, value=arguments[0])
+        indices = [
+            context.cast(builder, value, index_type, types.intp)
+            for value, index_type in zip(arguments[1:], signature.args[1:], strict=True)
+        ]
+        pointer = cgutils.get_item_pointer(context, builder, kind, view, indices)
+        hint = builder.module.declare_intrinsic(
+            "llvm.prefetch", (_BYTE,), ir.FunctionType(ir.VoidType(), [_BYTE, _WORD, _WORD, _WORD])
+        )
+        numbers = [ir.Constant(_WORD, number) for number in (READ, KEEP, DATA)]
+        builder.call(hint, [builder.bitcast(pointer, _BYTE), *numbers])
+        return context.get_dummy_value()
+
+    return types.void(array, k, j, i), generate
