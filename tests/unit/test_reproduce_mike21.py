@@ -6,7 +6,7 @@ import pytest
 
 from eagre.backend.select import select
 from eagre.errors import EagreError
-from eagre.laboratory.bench.kernels import KernelTime
+from eagre.laboratory.bench.benchmark import KernelTime
 from eagre.laboratory.papers import paper
 from eagre.laboratory.reproduce import reproduce
 from eagre.laboratory.reproduce.items import mike21, mike21_times

@@ -373,7 +373,7 @@ def compare(
     from eagre.cli.support.console import console, grid_table
     from eagre.errors import InputError
     from eagre.io.files import read_values
-    from eagre.laboratory.validation.comparison.compare import difference, differing_axis
+    from eagre.laboratory.validation.compare import difference, differing_axis
     from eagre.plots.data.reading import open_dataset
 
     with open_dataset(first) as a, open_dataset(second) as b:

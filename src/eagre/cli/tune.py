@@ -84,8 +84,7 @@ def _searches(
     from eagre.errors import InputError
     from eagre.laboratory.bench.tuning.compilers import Compilers
     from eagre.laboratory.bench.tuning.schemes import tune_schemes
-    from eagre.laboratory.bench.tuning.targets import check_sizes
-    from eagre.laboratory.bench.tuning.tuner import begin_compiling, forget, tune_benchmark, tune_case
+    from eagre.laboratory.bench.tuning.tuner import begin_compiling, check_sizes, forget, tune_benchmark, tune_case
     from eagre.models.registry import load_case
 
     if (what is None) != everything:

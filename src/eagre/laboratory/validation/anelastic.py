@@ -22,7 +22,7 @@ from eagre.laboratory.cases.atmosphere import (
     taylor_green_cube,
     taylor_green_velocity,
 )
-from eagre.laboratory.validation.comparison.result import Check, Run, Validation, each, once
+from eagre.laboratory.validation.result import Check, Run, Validation, each, once
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.sampling.outputs import enstrophy
 

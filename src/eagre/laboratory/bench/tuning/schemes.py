@@ -17,8 +17,7 @@ import numpy as np
 from eagre.backend.device import Device
 from eagre.backend.tuned import chosen
 from eagre.laboratory.bench.machine import threads_limited
-from eagre.laboratory.bench.tuning.targets import WHOLE_RUNS, sizes_of, target_at
-from eagre.laboratory.bench.tuning.tuner import choose_scheme
+from eagre.laboratory.bench.tuning.tuner import WHOLE_RUNS, choose_scheme, sizes_of, target_at
 from eagre.laboratory.bench.tuning.workload import timer_of
 from eagre.laboratory.cases.amundsen2014 import gaussian_peak, sine
 from eagre.laboratory.cases.water import WaterCase

@@ -28,8 +28,18 @@ from eagre.laboratory.papers import Number
 from eagre.laboratory.reproduce.items import mike21_times as times
 from eagre.laboratory.reproduce.items.mike21_times import STEPS, TIMED_STEPS, cell_rate, step_times
 from eagre.laboratory.reproduce.measure import alternating, gpu_only, validated
-from eagre.laboratory.reproduce.registry import COUNTERS, Item, Run, without_lines
-from eagre.laboratory.reproduce.verdicts import Line, compared, exact, explained, holds, not_run
+from eagre.laboratory.reproduce.registry import (
+    COUNTERS,
+    Item,
+    Line,
+    Run,
+    compared,
+    exact,
+    explained,
+    holds,
+    not_run,
+    without_lines,
+)
 from eagre.models.shallow_water_adi.memory_layout import DEVICE_WORDS, device_bytes
 from eagre.tuning.roofline import peak_operations
 
