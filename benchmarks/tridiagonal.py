@@ -20,9 +20,8 @@ from eagre.backend.select import select
 from eagre.backend.timing import copy_bandwidth, times_of
 from eagre.laboratory.bench import machine
 from eagre.laboratory.bench.benchmark import KEYS
-from eagre.solvers.tridiagonal.launches import best_method, launches
-from eagre.solvers.tridiagonal.reduction import reduce_arrays
-from eagre.solvers.tridiagonal.reduction_cuda import PARALLEL_FROM, fits
+from eagre.solvers.tridiagonal.reduction_cuda import PARALLEL_FROM, fits, reduce_arrays
+from eagre.solvers.tridiagonal.solve import best_method, launches
 
 REAL = {"single": np.float32, "double": np.float64}
 LENGTHS = (32, 33, 64, 100, 128, 200, 256, 400, 512, 777, 1024, 1500, 2048, 3000, 4096)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.models.potential_waves.boundaries.sponge import Sponge
+from eagre.models.potential_waves.boundaries.sides import Sponge
 from eagre.models.potential_waves.boundaries.wavemaker import Inlet
 from eagre.models.potential_waves.laplace.solver import LaplaceProblem
 from eagre.models.potential_waves.laplace.stencils import Vertical

@@ -9,18 +9,15 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from eagre.config.named_locations import PlacesFile
 from eagre.config.section import Section
+from eagre.config.sections import PlacesFile
 from eagre.config.toml import literal
 from eagre.config.values.expressions import CONSTANTS, FUNCTIONS
-from eagre.config.values.field_values import ClassRaster, FieldValue, RasterFile
-from eagre.config.values.signals import SeriesExpression, SeriesFile, SeriesTable, Signal
+from eagre.config.values.field_values import ClassRaster, FieldValue, RasterFile, VolumeValue, Zones
+from eagre.config.values.signals import SeriesExpression, SeriesFile, SeriesTable, SeriesTides, Signal
 from eagre.config.values.units import DIMENSIONS
-from eagre.config.values.volumes import VolumeValue
-from eagre.config.values.zones import Zones
 from eagre.config.water.conditions import CONDITIONS, InsidePlace, Place
 from eagre.config.water.sections import ZoneSeries
-from eagre.config.water.tides import SeriesTides
 from eagre.config.wave_tables import WAVES
 from eagre.models.registry import KINDS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from eagre.backend.layouts import reference
-from eagre.layouts import table
+from eagre.layouts import store
 from eagre.layouts.declared import PARAMETERS
 from eagre.layouts.kinds import Parameter
 
@@ -67,11 +67,11 @@ def page() -> str:
         model, _, rest = key.partition(".")
         if model != section:
             section = model
-            table = "all CPUs" if section == "cpu" else "H200"
+            store = "all CPUs" if section == "cpu" else "H200"
             lines += [
                 f"## {section}",
                 "",
-                f"| parameter | {table} | unit | bit-neutral | description |",
+                f"| parameter | {store} | unit | bit-neutral | description |",
                 "|---|---|---|---|---|",
             ]
         words = f"{parameter.meaning} *Allowed:* {parameter.kind.allowed}. *Other GPUs:* {text_of(parameter)}"
@@ -87,8 +87,8 @@ def some_runs() -> list[str]:
     """Return the lines of stored values for specific runs."""
     lines = [*SOME_RUNS.splitlines(), ""]
     lines += ["| GPU | runs | values | measurement | gain |", "|---|---|---|---|---|"]
-    for name in table.stored_names():
-        found = table.checked_table(table.stored(name), name)
+    for name in store.stored_names():
+        found = store.checked_table(store.stored(name), name)
         for entry in found.by_use:
             use, values = entry.use, ", ".join(f"`{key}` {json.dumps(one)}" for key, one in entry.values.items())
             gains = ", ".join(f"{one} at {size} x {size}" for size, one in entry.found["gains"].items())

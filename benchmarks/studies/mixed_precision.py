@@ -16,7 +16,7 @@ import numpy as np
 from eagre.backend.compilation.cells import cell
 from eagre.backend.select import select
 from eagre.backend.timing import copy_bandwidth, times_of
-from eagre.solvers.tridiagonal.launches import best_method, launches
+from eagre.solvers.tridiagonal.solve import best_method, launches
 
 REFINEMENTS = 3
 

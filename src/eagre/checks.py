@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from eagre.arguments import array_copy
-from eagre.backend.device import Device, check_precision
+from eagre.backend.device import Device, check_host_memory, check_precision
 from eagre.backend.group import Group
-from eagre.backend.memory import check_host_memory
 from eagre.errors import InputError, MemoryNeededError
 from eagre.grid import Grid, centre_bed
 from eagre.local_rows import LocalRows

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device
-from eagre.backend.exchange import Message
-from eagre.backend.group import Group
+from eagre.backend.group import Group, Message
 from eagre.errors import InputError, MemoryNeededError
 from eagre.fields import STAGGERED
 

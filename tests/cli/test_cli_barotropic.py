@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from eagre.io import restart
-from eagre.plots.tracks import broken
+from eagre.plots.contours import broken
 
 
 def test_particles_are_written_and_go_on(eagre, tmp_path, opened):

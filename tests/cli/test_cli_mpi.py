@@ -560,10 +560,10 @@ def test_a_missing_nccl_is_reported_in_all_processes(monkeypatch, module):
     for name, one in {"cupy": types.SimpleNamespace(cuda=cuda), "cupy.cuda": cuda}.items():
         monkeypatch.setitem(sys.modules, name, one)
     monkeypatch.setitem(sys.modules, "cupy.cuda.nccl", module)
-    monkeypatch.delitem(sys.modules, "eagre.backend.mpi.nccl", raising=False)
-    nccl = importlib.import_module("eagre.backend.mpi.nccl")
+    monkeypatch.delitem(sys.modules, "eagre.backend.mpi.gpu_exchange", raising=False)
+    nccl = importlib.import_module("eagre.backend.mpi.gpu_exchange")
     comm = types.SimpleNamespace(rank=1, size=2, allgather=lambda mine: ["", mine])
     with pytest.raises(DeviceError, match="exchange data by NCCL, which is missing") as error:
         nccl.Nccl(comm)
     assert "pip install nvidia-nccl-cu13" in str(error.value)
-    monkeypatch.delitem(sys.modules, "eagre.backend.mpi.nccl")
+    monkeypatch.delitem(sys.modules, "eagre.backend.mpi.gpu_exchange")

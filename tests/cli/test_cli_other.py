@@ -18,7 +18,7 @@ from eagre.cli.support.console import duration, quantity, size, whole
 from eagre.cli.support.outputs import records
 from eagre.errors import BlowUpError, DeviceError, InputError, MemoryNeededError
 from eagre.laboratory.bench.transfers import TransferTime
-from eagre.laboratory.validation.comparison.result import Result
+from eagre.laboratory.validation.result import Result
 from eagre.models.registry import KINDS, load_case
 
 

@@ -20,12 +20,12 @@ from eagre.cli.support import exits
 from eagre.errors import InputError
 from eagre.plots import FieldFile, GaugeFile, open_results
 from eagre.plots.animation import _ffmpeg, _writer
-from eagre.plots.data.tables import read_observed
+from eagre.plots.data.reading import read_observed
 from eagre.plots.drawing.frames import colour_range
 from eagre.plots.drawing.style import hillshade, nice_time
 from eagre.plots.gauges import misfit
+from eagre.plots.heights import ProfilePicture
 from eagre.plots.maps import BRIGHT, CUT, DEEP, MapPicture, PerspectivePicture, bilinear
-from eagre.plots.profiles import ProfilePicture
 
 
 def make_fields(path, nx=30, ny=20, times=(0.0, 60.0, 120.0), units="s"):

@@ -6,8 +6,7 @@ import pytest
 
 from eagre.cli.support import exits
 from eagre.laboratory.reproduce import run
-from eagre.laboratory.reproduce.registry import SOURCES, Item
-from eagre.laboratory.reproduce.verdicts import exact
+from eagre.laboratory.reproduce.registry import SOURCES, Item, exact
 
 
 def test_without_arguments_the_papers_are_listed(eagre):

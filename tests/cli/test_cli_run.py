@@ -17,8 +17,8 @@ import xarray as xr
 from rich.console import Console
 
 from eagre.cli.run import _of_copy, _summary_rows
-from eagre.cli.support import exits, progress
-from eagre.cli.support.progress import rates, share_done
+from eagre.cli.support import console, exits
+from eagre.cli.support.console import rates, share_done
 from eagre.io import restart, write_restart
 from eagre.io.records.records import RecordFile
 from eagre.kernels.water_sums import water_rows
@@ -65,26 +65,26 @@ def test_progress_lines(eagre, fake_case):
 
 @pytest.mark.parametrize(("patience", "quiet", "told"), [(0.0, False, True), (0.0, True, False), (60.0, False, False)])
 def test_a_model_that_takes_long_to_make_is_told_where_no_spinner_turns(monkeypatch, patience, quiet, told):
-    monkeypatch.setattr(progress, "_PATIENCE", patience)
+    monkeypatch.setattr(console, "_PATIENCE", patience)
     out = Console(file=io.StringIO())
-    with progress.preparing(out, quiet=quiet):
+    with console.preparing(out, quiet=quiet):
         sleep(0.3)
-    assert (out.file.getvalue() == f"{progress.PREPARING}\n") == told
+    assert (out.file.getvalue() == f"{console.PREPARING}\n") == told
     assert not any(isinstance(one, threading.Timer) for one in threading.enumerate() if one.is_alive())
 
 
 def test_rates_in_words():
-    progress = types.SimpleNamespace(
+    console = types.SimpleNamespace(
         **{"time": 30.0, "until": 110.0, "steps": 100, "dt": 0.25, "wall_seconds": 5.0, "steps_per_second": 20.0},
         volume_error=float("nan"),
     )
-    assert share_done(progress, 10.0) == pytest.approx(0.2)
+    assert share_done(console, 10.0) == pytest.approx(0.2)
     compiled = types.SimpleNamespace(time=10.0, wall_seconds=4.0)
-    assert rates(progress, compiled) == "20 steps/s, dt 0.25 s, 4 s left"
-    progress.dt = 1e12
-    assert rates(progress, compiled) == "20 steps/s, dt unlimited, 4 s left"
-    progress.dt, progress.volume_error = 0.25, 1e-8
-    assert rates(progress, progress) == "compiling, dt 0.25 s, mass error 1.0e-08"
+    assert rates(console, compiled) == "20 steps/s, dt 0.25 s, 4 s left"
+    console.dt = 1e12
+    assert rates(console, compiled) == "20 steps/s, dt unlimited, 4 s left"
+    console.dt, console.volume_error = 0.25, 1e-8
+    assert rates(console, console) == "compiling, dt 0.25 s, mass error 1.0e-08"
 
 
 def test_time_left_is_that_of_the_steps_alone():

@@ -13,7 +13,7 @@ from eagre.backend.select import select
 from eagre.backend.tuned import file_of
 from eagre.errors import EagreError
 from eagre.laboratory.bench.tuning import schemes as tuner_schemes
-from eagre.laboratory.bench.tuning import targets, tuner, workload
+from eagre.laboratory.bench.tuning import tuner, workload
 from eagre.layouts import store
 from eagre.tuning import session, spaces
 from eagre.tuning.journal import Trial
@@ -197,15 +197,15 @@ def test_whole_runs_are_kept_and_errors_beside_them(monkeypatch):
 def test_timings_count_for_the_source_of_what_was_timed(monkeypatch):
     """Another set-up of a benchmark, or another way to time it: all anew."""
     cpu = select("cpu")
-    target = targets.target_at("shallow-water", cpu, "single", 16)
+    target = tuner.target_at("shallow-water", cpu, "single", 16)
     target.journal("one").add(Trial({}, {}, [1.0]))
     assert len(target.journal("one").trials) == 1
-    monkeypatch.setattr(targets, "timed_source", lambda: "another")
+    monkeypatch.setattr(tuner, "timed_source", lambda: "another")
     assert not target.journal("one").trials
     asked = []
     monkeypatch.undo()
-    monkeypatch.setattr(targets, "hash_of", lambda root, folders: (asked.extend(folders), "0")[1])
-    targets.timed_source.__wrapped__()
+    monkeypatch.setattr(tuner, "hash_of", lambda root, folders: (asked.extend(folders), "0")[1])
+    tuner.timed_source.__wrapped__()
     assert {"laboratory/bench", "laboratory/cases", "tuning"} <= set(asked) and all(
         (SOURCE / one).is_dir() for one in asked
     )

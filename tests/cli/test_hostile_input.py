@@ -35,7 +35,7 @@ def only_checks():
     with pytest.MonkeyPatch.context() as patch:
         for name in ("shallow_water.model.engine_for", "shallow_water_adi.model.engine_for", "barotropic.model.Engine"):
             patch.setattr(f"eagre.models.{name}", stop)
-        patch.setattr("eagre.backend.memory.free_host_memory", lambda: MEMORY)
+        patch.setattr("eagre.backend.device.free_host_memory", lambda: MEMORY)
         yield
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eagre.laboratory.cases import basins, channels, dam_breaks
-from eagre.laboratory.validation.comparison.measures import convergence_study
+from eagre.laboratory.validation.measures import convergence_study
 
 
 @pytest.mark.parametrize("flow", ["subcritical", "transcritical"])

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from eagre.laboratory.cases import waves
-from eagre.laboratory.validation.comparison.measures import convergence_study, observed_orders, run_case
+from eagre.laboratory.validation.measures import convergence_study, observed_orders, run_case
 
 
 @pytest.mark.parametrize("treatment", ["hydrostatic", "kurganov-petrova"])

@@ -7,7 +7,7 @@ import pytest
 from anelastic_runs import RUNS, STEPS, assert_close, fields_of
 from eagre.backend.select import cuda_problem
 from eagre.laboratory.cases.atmosphere import decaying_turbulence
-from eagre.laboratory.validation.comparison.compare import difference
+from eagre.laboratory.validation.compare import difference
 from restarts import assert_repeats_and_restarts
 
 pytestmark = [

@@ -86,7 +86,7 @@ LAYOUTS = {
     ],
 )
 def test_simulated_sweeps_equal_the_cpu(layout, nx, more):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     options = {"nx": nx, "ny": 13, "steps": 1, **more}
     simulated = states(SimulatedDevice(), layout=LAYOUTS[layout], **options)
@@ -97,7 +97,7 @@ def test_simulated_sweeps_equal_the_cpu(layout, nx, more):
 @pytest.mark.parametrize("layout", ["exact", "exchange"])
 def test_simulated_sweeps_equal_the_cpu_on_shores_and_in_fast_flow(layout):
     """Faces under deep water, thin water, dry ones and Froude numbers above 1."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     nx, ny = (140, 13) if layout == "exact" else (40, 13)
     x, y = Grid(nx, ny, 100.0, 70.0).mesh("corner")
@@ -122,7 +122,7 @@ def test_simulated_sweeps_equal_the_cpu_on_shores_and_in_fast_flow(layout):
 )
 def test_simulated_sweeps_equal_the_cpu_beside_walls_inside(layout, nx, precision, more):
     """Faces along and across the lines, some at both sides of the ends of lanes, warps, threads and blocks."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     options = {"precision": precision, "nx": nx, "ny": 13, "steps": 1, "boundaries": Boundaries(internal=WALLS[nx])}
     results = [
@@ -135,7 +135,7 @@ def test_simulated_sweeps_equal_the_cpu_beside_walls_inside(layout, nx, precisio
 
 @pytest.mark.simulator
 def test_simulated_devices_equal_the_cpu_beside_walls_inside():
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     walls = Boundaries(internal=lines_along(scattered_walls((65, 5), 0.2), 100.0, 70.0))
     devices = Group([SimulatedDevice() for _ in range(2)]), "cpu"
@@ -149,7 +149,7 @@ def test_simulated_devices_equal_the_cpu_beside_walls_inside():
 @pytest.mark.simulator
 def test_simulated_reference_kernels_and_gauges_of_devices_equal_the_cpu():
     """Both slabs hold all rows; each device samples its own."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     devices, found = (Group([SimulatedDevice() for _ in range(2)]), "cpu"), []
     models = [partly_dry_bay(device, nx=9, ny=31, kernels="reference") for device in devices]
@@ -182,7 +182,7 @@ JOINED = {
 @pytest.mark.parametrize(("make", "options", "layout", "count", "precision"), JOINED.values(), ids=JOINED)
 def test_simulated_joined_lines_equal_the_cpu(make, options, layout, count, precision):
     """Slabs of 7 or more rows, which one or more blocks of a column hold."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     devices = Group([SimulatedDevice() for _ in range(count)]), "cpu"
     ours, theirs = (make(device, precision, nx=9, ny=31, **options) for device in devices)
@@ -201,7 +201,7 @@ def test_simulated_joined_lines_equal_the_cpu(make, options, layout, count, prec
 @pytest.mark.simulator
 def test_simulated_windows_keep_a_uniform_flow():
     """At inner ends of windows the old flux stands for the unknown: in a steady flow they are the same."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     grid = Grid(150, 2, 100.0, 100.0)
     sides = Boundaries(west=Discharge(200.0), east=Discharge(-200.0))
@@ -219,7 +219,7 @@ def test_simulated_windows_keep_a_uniform_flow():
 @pytest.mark.simulator
 def test_coupling_that_is_left_out_is_noticed_and_joined_from_then_on():
     """A step far too long for three pieces of six cells: the guard sees it, and what follows is exact."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     grid, noise = Grid(3, 14, 100.0, 100.0), np.random.default_rng(1).standard_normal((14, 3))
     ours, theirs = (
@@ -237,7 +237,7 @@ def test_coupling_that_is_left_out_is_noticed_and_joined_from_then_on():
 
 def pieces():
     """Noise in columns of three pieces, joined by neighbours though a step is too long for that."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     noise = np.random.default_rng(1).standard_normal((14, 2))
     options = {"surface_elevation": 0.2 * noise, "device": SimulatedDevice(), "precision": "double"}
@@ -265,7 +265,7 @@ def test_a_restart_goes_on_with_the_layout_of_the_run_bit_for_bit():
 
 @pytest.mark.simulator
 def test_neutral_parameters_change_no_bit():
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     usual = {"warps": 1, "rows": 3, "threads": 2, "mode_y": 2, "run": 2, "width": 8, "kinds": 4, "prefetch": False}
     other = {"run": 7, "width": 4, "kinds": 3, "prefetch": True, "row_bytes": 16}
@@ -276,7 +276,7 @@ def test_neutral_parameters_change_no_bit():
 @pytest.mark.simulator
 def test_steps_stay_on_the_device(monkeypatch):
     """Nothing is copied to or from the device between steps."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     device = SimulatedDevice()
     model = ShallowWaterADI(Grid(3, 2, 100.0, 100.0), -10.0, 3.0, surface_elevation=0.1, device=device)

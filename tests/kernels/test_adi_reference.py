@@ -49,7 +49,7 @@ def test_in_plain_python():
 )
 def test_on_a_simulated_gpu(more):
     """The GPU's own sweeps, and the plain cells there, as the plain cells on the CPU."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     options = {**TINY, **more}
     wanted = states("cpu", kernels="reference", **options)

@@ -49,7 +49,7 @@ def flow(device, hill, sides="wall", time_step=2.0, courant_number=None):
 @pytest.mark.parametrize(("hill", "sides", "steps"), [(0.0, "wall", 2), (0.0, "periodic", 2), (30.0, "wall", 1)])
 def test_as_one_gpu(hill, sides, steps):
     """Rows of a mode of x lie side by side over flat ground, with levels transformed or not."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     ours, theirs = (flow(device, hill, sides) for device in ([SimulatedDevice()] * 2, SimulatedDevice()))
     for model in (ours, theirs):
@@ -64,7 +64,7 @@ def test_as_one_gpu(hill, sides, steps):
 @pytest.mark.parametrize(("side", "buoyancy_frequency"), [("wall", 0.02), ("open", 0.02), ("open", 0.0)])
 def test_sides_as_one_gpu(side, buoyancy_frequency):
     """Cosines along x and y; without buoyancy the flow before the pressure is in the arrays of forces."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     grid, wind = Grid.from_points(5, 8, 400.0, 700.0), np.random.default_rng(1).standard_normal((3, 3, 8, 5))
     air = Atmosphere.boussinesq(buoyancy_frequency=buoyancy_frequency, wind=(1.0, 0.5))
@@ -83,7 +83,7 @@ def test_sides_as_one_gpu(side, buoyancy_frequency):
 
 def test_steps_by_the_courant_number_are_those_of_one_gpu():
     """They are looked at before they are made, and shortened: the wind speeds up from rest."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     known = {"time_step": None, "courant_number": 0.01}
     ours, theirs = (flow(device, 0.0, **known) for device in ([SimulatedDevice()] * 2, SimulatedDevice()))
@@ -96,7 +96,7 @@ def test_steps_by_the_courant_number_are_those_of_one_gpu():
 
 def test_the_largest_courant_number_is_that_of_own_rows():
     """Rows beside a cut end as at a wall, where half of a cell loses twice its share; a place is told above 1 alone."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     slow, fast = (flow([SimulatedDevice()] * 2, 0.0, time_step=step) for step in (2.0, 60.0))
     for model, place in ((slow, (0, 0)), (fast, None)):

@@ -8,8 +8,7 @@ import pytest
 from eagre.backend.device import CpuDevice, PlainDevice
 from eagre.models.anelastic import step_kernels
 from eagre.models.anelastic.advection.advector import FaceFluxes
-from eagre.models.anelastic.step_coefficients import StepCoefficients
-from eagre.models.anelastic.step_kernels import Slopes, Velocity
+from eagre.models.anelastic.step_kernels import Slopes, StepCoefficients, Velocity
 from oracle import anelastic as oracle
 
 RNG = np.random.default_rng(3)
@@ -59,7 +58,7 @@ GRIDS = pytest.mark.parametrize(
 @GRIDS
 def test_faces_in_one_kernel(shape, walls, hill):
     """On a GPU: as the oracle, and the Courant number of all points is the largest of the blocks'."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     device = SimulatedDevice()
     advector, air = check_advector(device, shape, walls, hill, "double")

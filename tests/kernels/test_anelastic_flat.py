@@ -10,14 +10,14 @@ from eagre.models.anelastic import step_kernels
 from eagre.models.anelastic.base.metric import Metric
 from eagre.models.anelastic.pressure.projection import Projection
 from eagre.models.anelastic.pressure.separable import elementwise
-from eagre.models.anelastic.step_coefficients import StepCoefficients
+from eagre.models.anelastic.step_kernels import StepCoefficients
 
 pytestmark = pytest.mark.simulator
 SHAPE = (5, 3, 8)
 
 
 def simulated():
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     return SimulatedDevice()
 

@@ -41,7 +41,7 @@ class Upstream:
 
 
 def model(**options):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     options = {"time_step": 0.1, "precision": "double", "tolerance": 1e-9, **options}
     return decaying_turbulence(4, device=SimulatedDevice(), **options)
@@ -57,7 +57,7 @@ def by_courant():
 
 def driven(**options):
     """Stratified air over ground that cools, with a closure: the host has something new for every step."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     grid = Grid.from_points(3, 2, 100.0, 100.0, periodic=(True, True))
     falling = Series(np.array([0.0, 100.0]), np.array([10.0, 0.0]))

@@ -8,8 +8,8 @@ import pytest
 from eagre.backend.device import CpuDevice, PlainDevice
 from eagre.models.anelastic.base.metric import Metric
 from eagre.models.anelastic.pressure.operator import Vector
-from eagre.models.anelastic.subgrid import columns, stress
-from eagre.models.anelastic.subgrid.stress import Layers, Medium, Mixing
+from eagre.models.anelastic.subgrid import closure, columns
+from eagre.models.anelastic.subgrid.closure import Layers, Medium, Mixing
 from oracle import anelastic_stress as oracle
 
 RNG = np.random.default_rng(17)
@@ -69,7 +69,7 @@ class Case:
         out = Vector(*(self.zeros() for _ in range(3)))
         mixing = Mixing(self.real(0.2), self.real(1.0), self.on(self.k - 0.2))
         self.run(
-            stress.stress, Vector(*map(self.on, self.fields[:3])), self.medium, self.grid, mixing, out, CLOSED=True
+            closure.stress, Vector(*map(self.on, self.fields[:3])), self.medium, self.grid, mixing, out, CLOSED=True
         )
         return [self.device.host(one).astype(float) for one in out]
 
@@ -103,7 +103,7 @@ def test_momentum_and_scalars(device, precision, shape, sides, hill):
         np.testing.assert_allclose(found, wanted, rtol=0, atol=LIMIT[precision] * np.abs(wanted).max() + 1e-30)
     out = case.zeros()
     mixing = Mixing(case.real(0.2), case.real(0.5), case.on(2.0 * (case.k - 0.2)))
-    case.run(stress.diffuse, case.on(case.fields[3]), case.medium, case.grid, mixing, out, CLOSED=True)
+    case.run(closure.diffuse, case.on(case.fields[3]), case.medium, case.grid, mixing, out, CLOSED=True)
     [wanted] = oracle.tendency(case.fields[3:], case.k, case.space, False)
     np.testing.assert_allclose(
         case.device.host(out), wanted, rtol=0, atol=LIMIT[precision] * np.abs(wanted).max() + 1e-30
@@ -120,7 +120,7 @@ SIMULATED = [PlainDevice(), pytest.param(None, marks=pytest.mark.simulator)]
 def test_columns_of_a_gpu(device, levels, shape, sides):
     """Momentum, and a scalar with an ambient profile: against the gradient of the dissipation."""
     if device is None:
-        from eagre.backend.simulated.device import SimulatedDevice
+        from eagre.backend.simulated import SimulatedDevice
 
         device = SimulatedDevice()
     case = Case(device, "double", shape, sides, False)
@@ -179,11 +179,11 @@ def test_the_closure(hill):
     given = (length2, stability, buoyancy, rate, np.array([cap]), np.array(0.1), forcing.ravel())
     layers = Layers(*map(case.on, given))._replace(base=case.real(0.1))
     arguments = (Vector(*map(case.on, v)), case.on(theta), case.medium, case.grid, layers, out)
-    case.run(stress.eddy_viscosity, *arguments)
+    case.run(closure.eddy_viscosity, *arguments)
     theta_z = np.gradient(theta, case.metric.spacing[0], axis=0) * case.space.g33
     wanted = oracle.eddy_viscosity(v, case.space, length2, stability + buoyancy * theta_z)
     np.testing.assert_allclose(case.device.host(out), wanted, rtol=1e-10, atol=1e-12)
-    case.run(stress.eddy_viscosity, *arguments, CAPPED=True)
+    case.run(closure.eddy_viscosity, *arguments, CAPPED=True)
     most = np.maximum((cap - forcing[..., None]) / rate - 0.1, 0.0) * np.ones(case.shape)
     assert (wanted > most).any() and (wanted < most).any()
     np.testing.assert_allclose(case.device.host(out), np.minimum(wanted, most), rtol=1e-10, atol=1e-12)

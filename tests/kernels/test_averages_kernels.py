@@ -90,7 +90,7 @@ def waves(device, precision):
 @pytest.mark.simulator
 @pytest.mark.parametrize("make", [explicit, implicit, gyre, waves])
 def test_simulated_averages_equal_the_cpu(make):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     ours, theirs = (make(device, "single") for device in (SimulatedDevice(), "cpu"))
     for model in (ours, theirs):

@@ -24,7 +24,7 @@ SIMULATED = {
 @pytest.mark.simulator
 @pytest.mark.parametrize("options", SIMULATED.values(), ids=SIMULATED)
 def test_simulated_bands_equal_the_cpu(options, monkeypatch, own_layout):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     options = {"nx": 17, "ny": 12, "time_step": 1e-3, **options}
     monkeypatch.setattr(Group, "run", run_out_of_step)  # buffers are shared otherwise than on the CPU
@@ -37,7 +37,7 @@ def test_simulated_bands_equal_the_cpu(options, monkeypatch, own_layout):
 
 @pytest.mark.simulator
 def test_sizes_without_kernels_are_refused(monkeypatch):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
     from eagre.errors import InputError
     from eagre.models.barotropic import engine
 
@@ -52,7 +52,7 @@ def test_joining_has_no_double_arithmetic_in_single_precision():
 
     from eagre.backend.compilation.program import load, source_of
     from eagre.backend.cuda.compiler import ptx
-    from eagre.solvers.poisson.devices.slabs_cuda import join_bands_cuda
+    from eagre.solvers.poisson.slabs import join_bands_cuda
 
     real = types.float32
     program = load(source_of(join_bands_cuda, "cuda", "single", {"WIDTH": 8}), "join_bands_cuda").join_bands_cuda
@@ -61,7 +61,7 @@ def test_joining_has_no_double_arithmetic_in_single_precision():
 
 
 def test_pieces_hold_every_row_that_is_felt():
-    from eagre.solvers.poisson.devices.slabs_cuda import coupled_row_blocks
+    from eagre.solvers.poisson.slabs import coupled_row_blocks
 
     width, rows, far, threads, rng = 8, 1000, 18.0, 256, np.random.default_rng(0)
     decay = np.sort(rng.uniform(0.001, 2.0, 64 * width))

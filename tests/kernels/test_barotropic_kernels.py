@@ -31,7 +31,7 @@ SIMULATED = {
 @pytest.mark.simulator
 @pytest.mark.parametrize("options", SIMULATED.values(), ids=SIMULATED)
 def test_simulated_cuda_equals_the_cpu(options, own_layout):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     options = {**SMALL, **options}
     own_layout(**{"solver:poisson": {"tiles": {"wide_from": options.pop("wide", 1024)}}})
@@ -54,7 +54,7 @@ def test_tracer_and_layers_run_in_the_fused_kernel():
 @pytest.mark.simulator
 def test_simulated_transpose():
     from eagre.backend.device import Launch
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
     from eagre.solvers.poisson.reference import transpose_cuda
 
     source = np.random.default_rng(0).standard_normal((40, 50)).astype(np.float32)
@@ -65,7 +65,7 @@ def test_simulated_transpose():
 
 @pytest.mark.simulator
 def test_simulated_memory_accesses():
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
     from eagre.laboratory.bench.papers import memory_access
     from eagre.laboratory.reproduce.items.bleichrodt2011 import PATTERNS
 
@@ -101,7 +101,7 @@ def test_memory_accesses_compile_for_the_gpu():
 @pytest.mark.simulator
 def test_steps_stay_on_the_device(monkeypatch):
     """Nothing is copied to or from the device between steps."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     device = SimulatedDevice()
     model = model_on(device, **{**SMALL, **CASES["ab2"], "nx": 9, "ny": 6})
@@ -130,7 +130,7 @@ def test_simulated_sine_transform(n, cut):
     import scipy.fft
 
     from eagre.backend.device import Launch
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
     from eagre.solvers.poisson.rows_cuda import sine_rows_cuda
     from eagre.solvers.poisson.sine_plan import SinePlan, sine_plan
 
@@ -153,7 +153,7 @@ def test_simulated_sine_transform(n, cut):
 def test_simulated_columns(precision, width, beside):
     """Tiles as wide as a block's columns and wider; pieces side by side."""
     from eagre.backend.device import Launch, check_precision
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
     from eagre.solvers.poisson.columns import column_table
     from eagre.solvers.poisson.columns_cuda import solve_columns_cuda
 

@@ -42,7 +42,7 @@ def test_in_plain_python(name):
 @pytest.mark.simulator
 @pytest.mark.parametrize("name", ["default", "ab2", "no-slip", "implicit", "compensated"])
 def test_in_the_simulator(name):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     assert_reference_is_fast(SimulatedDevice(), 3, **{**TINY, "nx": 17}, **CASES[name])
 

@@ -11,7 +11,7 @@ import eagre
 from barotropic_runs import CASES, model_on
 from eagre.backend.device import HostCall
 from eagre.backend.select import select
-from eagre.solvers.tridiagonal.launches import launches
+from eagre.solvers.tridiagonal.solve import launches
 from kernels.recording import RecordingDevice, doubles_of, ir_of, name_of, scattered_of, vectors_of
 from physics.test_adi_against_oracle import everything
 

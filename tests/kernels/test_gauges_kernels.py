@@ -15,7 +15,7 @@ pytestmark = pytest.mark.simulator
 
 @pytest.mark.parametrize("kernel", ["march", "tiles"])
 def test_simulated_values_taken_on_the_way_are_those_of_stops(kernel, monkeypatch):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     if kernel == "march":
         monkeypatch.setattr(schedules.Tiles, "serve", staticmethod(lambda setup, device: False))
@@ -30,7 +30,7 @@ def test_simulated_values_taken_on_the_way_are_those_of_stops(kernel, monkeypatc
 )
 def test_kernels_that_are_loaded_before_a_capture_make_no_step(kernel, options, monkeypatch):
     """The batch before ended after three steps, before its end time. Sampling adds launches, which are then loaded."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     if kernel == "march":
         monkeypatch.setattr(schedules.Tiles, "serve", staticmethod(lambda setup, device: False))

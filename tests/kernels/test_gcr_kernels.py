@@ -7,13 +7,18 @@ import pytest
 
 from eagre.backend.device import CpuDevice, Launch, PlainDevice
 from eagre.models.anelastic.base.metric import Metric
-from eagre.models.anelastic.preconditioners.column_sweeps import Sweeps, column_solver, mode_divider
-from eagre.models.anelastic.preconditioners.columns import Symbols, solve_column
+from eagre.models.anelastic.preconditioners.column_sweeps import (
+    Sweeps,
+    Symbols,
+    column_solver,
+    mode_divider,
+    solve_column,
+)
 from eagre.models.anelastic.preconditioners.spectral import periodic_factors, solve_periodic_cpu
 from eagre.models.anelastic.pressure.operator_launches import PressureOperator
 from eagre.models.anelastic.pressure.projection import Projection
 from eagre.models.anelastic.pressure.separable import stencil_of
-from eagre.solvers.gcr.fused import set_image
+from eagre.solvers.gcr.fused_cuda import set_image
 from kernels.recording import ir_of, loops_of, scattered_of, vectors_of
 
 SHAPE = (3, 1, 5)
@@ -33,7 +38,7 @@ def projected(device, precision="double", **options):
 
 @pytest.mark.simulator
 def test_simulated_blocks():
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     options = {"preconditioner": "fft", "num_directions": 2}
     (v, made), (expected, plain) = (projected(device(), **options) for device in (SimulatedDevice, PlainDevice))
@@ -46,7 +51,7 @@ def test_simulated_blocks():
 @pytest.mark.parametrize("sides", [("periodic", "periodic", "wall"), ("wall", "wall", "periodic")])
 def test_fused_iterations(sides, preconditioner):
     """Two kernels an iteration, and marches of sweeps, make what one for each part of it makes."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     shape, found = (5, 3, 6), []
     for kernels in ("fast", "reference"):
@@ -71,7 +76,7 @@ def test_fused_iterations(sides, preconditioner):
 @pytest.mark.parametrize("nz", [1, 2, 3, 9, 10, 18])
 def test_chains_of_columns(nz):
     """Threads for each chain make what `solve_column` makes, in place."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     random = np.random.default_rng(nz)
     f, inverse = random.standard_normal((nz, 2, 10)), random.random((nz, 2, 5))
@@ -89,7 +94,7 @@ def test_chains_of_columns(nz):
 @pytest.mark.parametrize("nz", [1, 5, 8])
 def test_modes_are_divided(nz):
     """Four levels a thread make what `divide` makes."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     random = np.random.default_rng(nz)
     f, tables = random.standard_normal((nz, 9, 6)), Symbols(*(random.random(n) for n in (nz, nz, 9, 3, nz)))

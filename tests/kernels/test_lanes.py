@@ -7,8 +7,7 @@ import pytest
 
 from eagre.backend.compilation.cells import cuda, entry, real
 from eagre.backend.cuda.warp import from_lane
-from eagre.solvers.tridiagonal.lanes import WARPS, lanes_joined, lost_coupling, warps_joined
-from eagre.solvers.tridiagonal.link import Chunk, next_row
+from eagre.solvers.tridiagonal.link import WARPS, Chunk, lanes_joined, lost_coupling, next_row, warps_joined
 
 ROWS = 64  # of a warp: two a lane
 
@@ -35,7 +34,7 @@ def window(rows, x, lost):
 def solved(warps, exact, rows):
     """The unknowns and what each lane says that it left out."""
     from eagre.backend.device import Launch
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     device = SimulatedDevice()
     arrays = [device.array(one) for one in (rows, np.zeros(rows.shape[1]), np.zeros((warps, 32)))]

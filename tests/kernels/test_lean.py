@@ -48,12 +48,12 @@ def test_another_numba_compiles_as_it_would(monkeypatch):
     """A private name that is gone."""
     from numba import njit
 
-    from eagre.backend.compilation import minimal
+    from eagre.backend.cpu import compiler
 
-    monkeypatch.setattr(minimal, "OF_LIBRARY", (*minimal.OF_LIBRARY, "gone"))
-    monkeypatch.setattr(minimal.InlinedLibrary, "_finalize_final_module", None)  # not called
+    monkeypatch.setattr(compiler, "OF_LIBRARY", (*compiler.OF_LIBRARY, "gone"))
+    monkeypatch.setattr(compiler.InlinedLibrary, "_finalize_final_module", None)  # not called
 
-    @njit(pipeline_class=minimal.Whole)
+    @njit(pipeline_class=compiler.Whole)
     def doubled(x):
         return 2.0 * x
 

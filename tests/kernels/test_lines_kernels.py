@@ -25,7 +25,7 @@ LINES = {"across": [(3.2, 0.0), (3.2, 6.0)], "ring": [(1.0, 1.0), (5.0, 1.0), (5
     ],
 )
 def test_simulated_lines_equal_the_cpu(kernel, precision, scheme, monkeypatch):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     if kernel == "march":
         monkeypatch.setattr(schedules.Tiles, "serve", staticmethod(lambda setup, device: False))

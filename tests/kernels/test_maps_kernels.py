@@ -39,7 +39,7 @@ def gathered(device, precision, until, **more):
     ],
 )
 def test_simulated_maps_equal_the_cpu(kernel, precision, scheme, monkeypatch):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     if kernel == "march":
         monkeypatch.setattr(schedules.Tiles, "serve", staticmethod(lambda setup, device: False))
@@ -53,7 +53,7 @@ def test_simulated_maps_equal_the_cpu(kernel, precision, scheme, monkeypatch):
 
 @pytest.mark.parametrize("precision", ["single", "double"])
 def test_simulated_maps_of_the_implicit_model_equal_the_cpu(precision):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     found = []
     for device in (SimulatedDevice(), "cpu"):

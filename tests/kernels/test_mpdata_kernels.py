@@ -130,7 +130,7 @@ def test_no_doubles_in_single_precision():
 def test_columns_of_a_gpu(options, device, monkeypatch):
     """Threads of several levels, and of all, against the stages."""
     if device is None:
-        from eagre.backend.simulated.device import SimulatedDevice
+        from eagre.backend.simulated import SimulatedDevice
 
         device = SimulatedDevice()
     shape = (3, 2, 3)

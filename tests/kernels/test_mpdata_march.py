@@ -10,11 +10,10 @@ import pytest
 from eagre.advection.columns import ColumnPlan
 from eagre.advection.mpdata import plan_of
 from eagre.advection.plan import Advector, Options, StagedPlan
-from eagre.advection.plan_cuda import StreamingPlan
-from eagre.advection.streaming.kernel import OTHERS, Block, Copy
+from eagre.advection.streaming.kernel import OTHERS, Block, Copy, StreamingPlan
 from eagre.backend.device import PlainDevice
 from eagre.backend.select import select
-from eagre.backend.simulated.device import SimulatedDevice
+from eagre.backend.simulated import SimulatedDevice
 from eagre.errors import DeviceError
 from eagre.layouts.gpu_properties import GpuProperties
 from kernels.recording import RecordingDevice, doubles_of

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from eagre.errors import InputError
-from eagre.solvers.multigrid import Multigrid, block_cuda
+from eagre.solvers.multigrid import Multigrid, plan_cuda
 
 
 @pytest.mark.simulator
 def test_simulated_cycle():
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     rng = np.random.default_rng(3)
     q, f, found = rng.uniform(0.5, 2.0, (3, 4)), rng.standard_normal((2, 3, 4)), []
@@ -31,8 +31,7 @@ def test_simulated_cycle():
 @pytest.mark.simulator
 @pytest.mark.parametrize(("shape", "periodic"), [((9, 17), (False, False)), ((12, 20), (True, True))])
 def test_simulated_march(shape, periodic, monkeypatch):
-    from eagre.backend.simulated.device import SimulatedDevice
-    from eagre.solvers.multigrid import plan_cuda
+    from eagre.backend.simulated import SimulatedDevice
 
     monkeypatch.setattr(plan_cuda, "SHORTEST", 8)
     monkeypatch.setattr(plan_cuda.CudaCycle, "_first_in_block", lambda self: 1)
@@ -53,8 +52,7 @@ def test_simulated_march(shape, periodic, monkeypatch):
 @pytest.mark.parametrize(("shape", "periodic", "layers"), [((9, 9), (False, False), 3), ((8, 16), (True, True), 2)])
 def test_simulated_pairs_of_layers(shape, periodic, layers, monkeypatch):
     """Two layers in a word: each number of the answer is the nearest of 8 bits, of right sides that have no more."""
-    from eagre.backend.simulated.device import SimulatedDevice
-    from eagre.solvers.multigrid import plan_cuda
+    from eagre.backend.simulated import SimulatedDevice
 
     monkeypatch.setattr(plan_cuda, "SHORTEST", 8)
     monkeypatch.setattr(plan_cuda.CudaCycle, "_first_in_block", lambda self: 1)
@@ -84,8 +82,8 @@ def test_simulated_pairs_of_layers(shape, periodic, layers, monkeypatch):
 
 def test_threads_of_a_block_go_round_as_seldom_as_they_can():
     """A row of 17 of 129 points of a colour: three times with 43 threads each, of at most 1024."""
-    assert block_cuda.threads_of(17, 257) == (43, 17)
-    assert block_cuda.threads_of(1, 257) == (129, 1) and block_cuda.threads_of(2, 2) == (1, 2)
+    assert plan_cuda.threads_of(17, 257) == (43, 17)
+    assert plan_cuda.threads_of(1, 257) == (129, 1) and plan_cuda.threads_of(2, 2) == (1, 2)
     for shape in ((129, 129), (1, 4097), (4097, 1), (65, 33)):
-        columns, rows = block_cuda.threads_of(*shape)
+        columns, rows = plan_cuda.threads_of(*shape)
         assert 0 < columns * rows <= 1024

@@ -19,7 +19,7 @@ OTHER = {"march": {"longest": 2, "shortest": 2}, "boundary": {"threads": 32}, "b
 
 @pytest.mark.simulator
 def test_marches_and_boundaries(own_layout):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     neutral = {
         kernel for kernel in OTHER for name in OTHER[kernel] if PARAMETERS[f"shallow-water.{kernel}.{name}"].neutral

@@ -9,7 +9,7 @@ from scipy.linalg import solve_banded
 from eagre.backend.device import Launch
 from eagre.backend.select import select
 from eagre.solvers.poisson.columns import CHUNK, column_table, solve_columns_cpu
-from eagre.solvers.poisson.devices.interfaces import CpuInterfaces
+from eagre.solvers.poisson.slabs import CpuInterfaces
 
 
 def expected(f, dx, dy, screening, nx):

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from eagre.backend.device import Launch
-from eagre.backend.exchange import LocalTransport
-from eagre.backend.group import Group
+from eagre.backend.group import Group, LocalTransport
 from eagre.models.potential_waves.laplace import arrays, columns_cuda, solver
 from eagre.models.potential_waves.laplace.solver import LaplaceProblem
 from eagre.models.potential_waves.laplace.solver_subdomains import DistributedLaplace
@@ -72,7 +71,7 @@ def same(ours, theirs):
     ],
 )
 def test_fine_grids_in_bands(marches, monkeypatch, shape, periodic, count, first, correction):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     monkeypatch.setattr(solver, "LARGE", 1)
     one, group = SimulatedDevice(), Group([SimulatedDevice() for _ in range(count)])
@@ -95,7 +94,7 @@ def test_fine_grids_in_bands(marches, monkeypatch, shape, periodic, count, first
     ],
 )
 def test_other_grids_and_cycles_in_bands(marches, shape, dy, more):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     periodic, one, group = (shape[0] % 2 == 0, True), SimulatedDevice(), Group([SimulatedDevice()] * 2)
     ours, theirs = (problem_of(device, shape, periodic, dy, **more) for device in (group, one))
@@ -106,7 +105,7 @@ def test_other_grids_and_cycles_in_bands(marches, shape, dy, more):
 @pytest.mark.simulator
 @pytest.mark.parametrize("lost", ["psi", "halo"])
 def test_what_is_lost_shows(marches, monkeypatch, lost):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     exchange, halo = LocalTransport.exchange, distributed.GridDecomposition._halo
     if lost == "halo":  # by a row and what grids in bands need to nest

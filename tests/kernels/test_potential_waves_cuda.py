@@ -9,7 +9,7 @@ import pytest
 
 from eagre.backend.device import PlainDevice
 from eagre.backend.group import Group
-from eagre.models.potential_waves.laplace import arrays, columns_cuda, conjugate_residuals, solver, solver_subdomains
+from eagre.models.potential_waves.laplace import arrays, columns_cuda, iteration, solver, solver_subdomains
 from eagre.models.potential_waves.laplace.solver import LaplaceProblem
 from eagre.models.potential_waves.laplace.solver_subdomains import DistributedLaplace
 from eagre.models.potential_waves.laplace.stencils import Vertical
@@ -39,7 +39,7 @@ def solved(device, shape, periodic, **more):
 @pytest.mark.simulator
 @pytest.mark.parametrize(("shape", "periodic"), [((5, 8), (False, True)), ((1, 9), (False, False))])
 def test_simulated_columns(shape, periodic):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     (ours, our_count), (theirs, their_count) = (
         solved(one, shape, periodic) for one in (SimulatedDevice(), PlainDevice())
@@ -51,14 +51,14 @@ def test_simulated_columns(shape, periodic):
 @pytest.mark.simulator
 def test_simulated_conjugate_residuals(monkeypatch):
     """More iterations than directions are kept, on one device and on two, whose bits are those of one."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     small = {
-        "THREADS": (8, conjugate_residuals, solver, solver_subdomains),
-        "KEPT": (1, conjugate_residuals),
-        "SLOTS": (2, conjugate_residuals),
+        "THREADS": (8, iteration, solver, solver_subdomains),
+        "KEPT": (1, iteration),
+        "SLOTS": (2, iteration),
     }
-    small |= {"FACTORS": (6, conjugate_residuals), "NUMBERS": (8, conjugate_residuals), "TILE": ((4, 8), arrays)}
+    small |= {"FACTORS": (6, iteration), "NUMBERS": (8, iteration), "TILE": ((4, 8), arrays)}
     small |= {"LINE": (8, columns_cuda), "SUMMED": (8, columns_cuda)}  # simulated threads are slow
     for name, (value, *modules) in small.items():
         for module in modules:
@@ -72,7 +72,7 @@ def test_simulated_conjugate_residuals(monkeypatch):
         problem = kind(h, (0.125, 0.125), Vertical(4, 2), (False, False), device, "double")
         problem.device.fill(problem.fields, fields)
         made = problem.solve(1e-3)
-        assert problem.convergence.method == "conjugate residuals" and made.iterations > conjugate_residuals.SLOTS
+        assert problem.convergence.method == "conjugate residuals" and made.iterations > iteration.SLOTS
         found.append((problem.device.host(problem.psi)[:-1], made.iterations, problem.convergence.rate))
     (plain, count, rate), (one, one_count, one_rate), (two, *_) = found
     assert np.abs(one - plain).max() < 1e-13 and one_count == count and one_rate == pytest.approx(rate, rel=1e-6)
@@ -82,7 +82,7 @@ def test_simulated_conjugate_residuals(monkeypatch):
 @pytest.mark.simulator
 def test_simulated_lines():
     """Psi below the bottom is an unknown there."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     (ours, our_count), (theirs, their_count) = (
         solved(one, (1, 9), (False, False), preconditioner="lines") for one in (SimulatedDevice(), PlainDevice())
@@ -102,7 +102,7 @@ def test_simulated_lines():
 )
 def test_simulated_tiles(monkeypatch, shape, periodic, vertical, tile):
     """The bottom condition in a tile, in its rim, and where a tile goes on beyond an end of the grid."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     for name in ("TILE", "TALL"):
         monkeypatch.setattr(arrays, name, tile)
@@ -122,7 +122,7 @@ def test_simulated_tiles(monkeypatch, shape, periodic, vertical, tile):
 @pytest.mark.simulator
 def test_simulated_single_corrections():
     """One of them: what it adds is right to single precision, and is added in double precision."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     found = []
     for device in (SimulatedDevice(), PlainDevice()):
@@ -137,7 +137,7 @@ def test_simulated_single_corrections():
 @pytest.mark.simulator
 def test_simulated_modes_of_16_bits(monkeypatch):
     """One correction: right to 8 bits; of three modes the last has a word of its own."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
     from eagre.solvers.multigrid import plan_cuda as cycles
 
     monkeypatch.setattr(solver, "LARGE", 1)
@@ -156,7 +156,7 @@ def test_simulated_modes_of_16_bits(monkeypatch):
 
 @pytest.mark.simulator
 def test_conjugate_residuals_carry_whole_words(monkeypatch):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     monkeypatch.setattr(solver, "LARGE", 1)
     monkeypatch.setattr(SimulatedDevice, "run", lambda self, launches: None)
@@ -171,7 +171,7 @@ def test_conjugate_residuals_carry_whole_words(monkeypatch):
     )
     weighted = problem.iteration(1.0)
     assert problem.multigrid.paired and weighted[-1].arguments[0].dtype == np.uint32
-    conjugate_residuals.ConjugateResiduals(problem)
+    iteration.ConjugateResiduals(problem)
     assert [launch.arguments[0].dtype for launch in problem.correction()] == [np.float32]
     assert problem.multigrid.f.shape == (3, 257, 257) and weighted[-1].arguments[0].dtype == np.uint32
 
@@ -182,7 +182,7 @@ def test_conjugate_residuals_carry_whole_words(monkeypatch):
     [("single", "single", 31.0), ("double", "single", 46.0), ("double", "double", 61.0)],
 )
 def test_bytes_an_unknown(precision, correction, most, monkeypatch):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     device, count = SimulatedDevice(), [0]
     made = SimulatedDevice.zeros

@@ -24,7 +24,7 @@ def tiny(device, precision="double", **options):
 
 @pytest.mark.simulator
 def test_simulated_model():
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     ours, theirs = tiny(SimulatedDevice()), tiny("cpu")
     for model in (ours, theirs):

@@ -39,7 +39,7 @@ def test_switches_change_the_program():
 def test_regions_of_one_two_and_three_dimensions(target, shape):
     """Each point once, at its own place, and nothing behind the region."""
     if target == "simulator":
-        from eagre.backend.simulated.device import SimulatedDevice as Chosen
+        from eagre.backend.simulated import SimulatedDevice as Chosen
     else:
         Chosen = CpuDevice if target == "cpu" else PlainDevice
     device, counter = Chosen(), COUNTERS[len(shape)]

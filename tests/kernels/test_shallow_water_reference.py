@@ -73,7 +73,7 @@ def test_walls_inside_equal_those_of_the_reference(scheme, wet_dry, precision):
 @pytest.mark.simulator
 @pytest.mark.parametrize("sides", ["walls", "open"])
 def test_simulated_reference_equals_the_cpu(sides):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     options = {"steps": 1, "nx": 7, "ny": 5, "boundaries": BOUNDARIES[sides], "kernels": "reference"}
     simulated, compiled = (ran(device, "double", **options) for device in (SimulatedDevice(), "cpu"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre.backend.simulated.kernels import Kernel, cuda
+from eagre.backend.simulated import Kernel, cuda
 
 N = 70
 

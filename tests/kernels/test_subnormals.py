@@ -17,8 +17,8 @@ from eagre.models.barotropic.update.update_cpu import update_cpu
 from eagre.models.shallow_water.stages.row_streaming_cpu import stage_cpu
 from eagre.models.shallow_water_adi.sweeps.sweep_cpu import sweep_x_cpu, sweep_y_cpu
 from eagre.solvers.poisson.columns import solve_columns_cpu
-from eagre.solvers.poisson.devices.slabs_cpu import join_bands_cpu
-from eagre.solvers.tridiagonal import thomas
+from eagre.solvers.poisson.slabs import join_bands_cpu
+from eagre.solvers.tridiagonal import solve
 from kernels.programs import halved
 
 pytestmark = pytest.mark.skipif(
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(
 )
 ENTRIES = [
     *(stage_cpu, sweep_x_cpu, sweep_y_cpu, update_cpu, join_bands_cpu, solve_columns_cpu),
-    *(thomas.thomas_rows_cpu, thomas.thomas_columns_cpu),
+    *(solve.thomas_rows_cpu, solve.thomas_columns_cpu),
 ]
 
 THREADS = """
@@ -34,7 +34,7 @@ import numpy as np
 from numba import njit, prange
 from eagre.backend.cpu import compiler as cpu
 from eagre.backend.select import select
-from eagre.backend.cpu.subnormals import thread_state
+from eagre.backend.cpu.intrinsics import thread_state
 from kernels.programs import halved
 
 @njit(parallel=True)

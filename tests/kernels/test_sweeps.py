@@ -34,7 +34,7 @@ SIMULATED = [
 @pytest.mark.simulator
 @pytest.mark.parametrize(("scheme", "wet_dry", "precision", "sides", "nx", "ny"), SIMULATED)
 def test_simulated_sweeps_equal_the_plain_cell(scheme, wet_dry, precision, sides, nx, ny):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     options = {"nx": nx, "ny": ny, "scheme": scheme, "wet_dry": wet_dry, "boundaries": BOUNDARIES[sides]}
     simulated = after_one(SimulatedDevice(), precision, **options)
@@ -76,7 +76,7 @@ def test_stages_in_two_parts_are_those_of_rk2(kernels):
 
 @pytest.mark.simulator
 def test_simulated_stages_in_two_parts_are_those_of_rk2():
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     options = {"nx": 7, "boundaries": BOUNDARIES["open"], "precision": "double", "time_step": 0.01}
     simulated = after_two(SimulatedDevice(), scheme="srk2", **options)

@@ -65,7 +65,7 @@ def kernel(request, monkeypatch):
 @pytest.mark.simulator
 @pytest.mark.parametrize(("scheme", "wet_dry", "precision", "sides", "kernel"), SIMULATED, indirect=["kernel"])
 def test_simulated_kernels_equal_the_cpu(scheme, wet_dry, precision, sides, kernel):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     options = {"steps": 1, "nx": 9, "ny": 5, "scheme": scheme, "wet_dry": wet_dry, "boundaries": BOUNDARIES[sides]}
     simulated, compiled = (ran(device, precision, **options) for device in (SimulatedDevice(), "cpu"))
@@ -79,7 +79,7 @@ def test_simulated_kernels_equal_the_cpu(scheme, wet_dry, precision, sides, kern
     ("scheme", "wet_dry"), [("rk2", "hydrostatic"), ("srk2", "kurganov-petrova"), ("ds1", "hydrostatic")]
 )
 def test_simulated_walls_inside_equal_the_reference_kernels(kernel, scheme, wet_dry):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     corner = [(3.0, 0.0), (3.0, 4.5), (6.0, 4.5), (6.0, 7.5)]
     options = {"boundaries": Boundaries(internal=[InternalLine(corner, Wall())]), "scheme": scheme, "wet_dry": wet_dry}
@@ -93,7 +93,7 @@ def test_simulated_walls_inside_equal_the_reference_kernels(kernel, scheme, wet_
 @pytest.mark.simulator
 @pytest.mark.parametrize(("nx", "ny", "scheme"), [(1, 1, "euler"), (29, 2, "euler"), (33, 9, "rk2")])
 def test_simulated_odd_sizes(nx, ny, scheme):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     simulated = states(SimulatedDevice(), "double", steps=1, nx=nx, ny=ny, scheme=scheme)
     compiled = states("cpu", "double", steps=1, nx=nx, ny=ny, scheme=scheme)
@@ -104,7 +104,7 @@ def test_simulated_odd_sizes(nx, ny, scheme):
 @pytest.mark.parametrize("kernel", ["march"], indirect=True)
 def test_simulated_march_passes_over_dry_rows_only(kernel):
     """Water on two rows flows onto the dry ones on both sides: early exit must see the wet neighbour."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     depth = np.zeros((11, 3))
     depth[5:7] = 1.0
@@ -119,7 +119,7 @@ def test_simulated_march_passes_over_dry_rows_only(kernel):
 @pytest.mark.parametrize("kernel", ["march"], indirect=True)
 def test_simulated_list_of_tiles_changes_no_bit(kernel):
     """A pond at a corner of a tile: its water flows to three others, and over the edge of a strip of 28 columns."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     depth = np.zeros((10, 34))
     depth[3, 27] = 1.0
@@ -142,7 +142,7 @@ def test_simulated_list_of_tiles_changes_no_bit(kernel):
 @pytest.mark.simulator
 @pytest.mark.parametrize("kernel", ["march", "tiles"], indirect=True)
 def test_simulated_time_step_control_equals_the_cpu(kernel):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     results = []
     for device in (SimulatedDevice(), "cpu"):
@@ -157,7 +157,7 @@ def test_simulated_time_step_control_equals_the_cpu(kernel):
 
 @pytest.mark.simulator
 def test_simulated_tiles_restart_with_the_same_bits():
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     options = {**options_of(6, 4, seed=2), "time_step": None, "precision": "double"}
     unbroken, restarted = (ShallowWater(device=SimulatedDevice(), **options) for _ in range(2))

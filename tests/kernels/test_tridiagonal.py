@@ -11,10 +11,10 @@ from scipy.linalg import solve_banded
 from eagre.backend.select import select
 from eagre.errors import InputError
 from eagre.solvers.tridiagonal import methods, reduction_cuda, solve
-from eagre.solvers.tridiagonal.launches import best_method
+from eagre.solvers.tridiagonal.solve import best_method
 from kernels.recording import RecordingDevice
 
-driver = importlib.import_module("eagre.solvers.tridiagonal.launches")
+driver = importlib.import_module("eagre.solvers.tridiagonal.solve")
 solving = importlib.import_module("eagre.solvers.tridiagonal.solve")
 METHODS = ("thomas", "pcr", "cr", "cr-pcr")
 
@@ -167,7 +167,7 @@ def test_lists_are_no_arrays():
 
 @pytest.fixture
 def simulated(monkeypatch, own_layout):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     device = SimulatedDevice()
     monkeypatch.setattr(solving, "device_of", lambda array: device)

@@ -70,7 +70,7 @@ def test_norms_of_all_iterations_are_recorded(device):
 @pytest.mark.simulator
 @pytest.mark.parametrize(("count", "going"), [(3, 1.0), (THREADS, 1.0), (2 * THREADS + 5, 0.0)])
 def test_simulated_judge(count, going):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     partials, control = np.arange(1.0, count + 1.0), np.zeros(SIZE)
     norm = np.sqrt(0.5 * count * (count + 1))

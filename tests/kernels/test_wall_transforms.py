@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from eagre.backend.device import Device
-from eagre.solvers.poisson.wall_transforms import WallTransforms, transformed
+from eagre.solvers.poisson.axes import WallTransforms, transformed
 
 pytestmark = pytest.mark.simulator
 
 
 def simulated() -> Device:
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     return SimulatedDevice()
 

@@ -30,7 +30,7 @@ ABSORBING = {"target": lambda t: 0.01 * t, "target_rate": lambda t: 0.02 * t}
 
 @pytest.mark.simulator
 def test_simulated_cuda_equals_the_cpu():
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     (ours, our_log), (theirs, their_log) = (rates_of_forcing(d) for d in (SimulatedDevice(), select("cpu")))
     assert our_log and [breaker.x for breaker in our_log] == [breaker.x for breaker in their_log]
@@ -59,7 +59,7 @@ def test_motion_of_a_side_as_the_formulas(name, side, options):
     """U = X' - sqrt(g / h) (eta - target) + X eta_t / (h + eta), solved for U, with means over the side."""
     device = {"cpu": select("cpu"), "several": Group([select("cpu")] * 3)}.get(name)
     if device is None:
-        from eagre.backend.simulated.device import SimulatedDevice
+        from eagre.backend.simulated import SimulatedDevice
 
         device = SimulatedDevice()
     found, eta, rates = motion_of_side(device, side, **options)
@@ -86,7 +86,7 @@ def test_motion_of_a_side_as_the_formulas(name, side, options):
 @pytest.mark.simulator
 @pytest.mark.parametrize("wrong", [None, np.nan, np.inf])
 def test_partial_maxima_on_simulated_cuda(wrong):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     device, shape = SimulatedDevice(), (2, 2 * PART + 6)
     problem = LaplaceProblem(np.ones(shape), (0.5, 0.5), Vertical(3, 2), (False, True), device, "double")
@@ -170,7 +170,7 @@ def test_graphs_and_waits_of_a_gpu_step(option, graphs, kernels, waits):
 
 @pytest.mark.simulator
 def test_the_filter_of_the_surface_on_simulated_cuda():
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     filtered = []
     for device in (SimulatedDevice(), select("cpu")):

@@ -58,7 +58,7 @@ def made(kernel, device, precision, until=0.1, sources=None, **more):
     ("kernel", "precision"), [("march", "single"), ("march", "double"), ("tiles", "double"), ("implicit", "double")]
 )
 def test_simulated_kernels_read_records_as_the_cpu(kernel, precision, monkeypatch):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     if kernel == "march":
         monkeypatch.setattr(schedules.Tiles, "serve", staticmethod(lambda setup, device: False))
@@ -82,7 +82,7 @@ def test_simulated_kernels_read_records_as_the_cpu(kernel, precision, monkeypatc
     ],
 )
 def test_simulated_rain_by_zone_is_that_of_the_cpu(kernel, precision, more, monkeypatch):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     if kernel == "march":
         monkeypatch.setattr(schedules.Tiles, "serve", staticmethod(lambda setup, device: False))
@@ -97,7 +97,7 @@ def test_simulated_rain_by_zone_is_that_of_the_cpu(kernel, precision, more, monk
 @pytest.mark.simulator
 def test_a_band_reads_the_blend_of_its_rows():
     """Nodes two cells apart, a band that begins between them: rain, and slopes of the pressure from face to face."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     grid, first, time = Grid(7, 9, 3.0, 2.0), 3, 0.15
     rain, _, pressure = weather(grid, 6.0)

@@ -15,8 +15,7 @@ from adi_runs import FIELDS, assert_repeats_and_restarts, bay, largest_differenc
 from barotropic_runs import run_out_of_step
 from eagre import BlowUpError, Boundaries, Discharge, InputError, MemoryNeededError
 from eagre.backend.device import CpuDevice
-from eagre.backend.exchange import LocalTransport
-from eagre.backend.group import Group
+from eagre.backend.group import Group, LocalTransport
 from eagre.io.restart import read_restart, write_restart
 from eagre.models.shallow_water_adi import step
 from eagre.models.shallow_water_adi.config import ShallowWaterADICase

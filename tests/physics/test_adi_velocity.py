@@ -117,7 +117,7 @@ def velocities_of(state, bed, dry):
 def test_every_output_limits_the_velocity_at_a_dry_front(device):
     """Maps, hazard, averages, fields, samples, gauges and sums against equation 15 in plain NumPy, on each device."""
     if device == "simulated":
-        from eagre.backend.simulated.device import SimulatedDevice
+        from eagre.backend.simulated import SimulatedDevice
 
         device = SimulatedDevice()
     grid = eagre.Grid(6, 5, 10.0, 10.0)

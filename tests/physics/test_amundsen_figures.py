@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eagre.laboratory.cases import amundsen2014
-from eagre.laboratory.validation.comparison.measures import water_of
+from eagre.laboratory.validation.measures import water_of
 
 OPTIONS = {"wet_dry": "kurganov-petrova", "desingularisation_depth": 0.01, "time_step_control": "exact"}
 

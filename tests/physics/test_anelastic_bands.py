@@ -11,8 +11,7 @@ from anelastic_runs import RUNS, assert_close, fields_of
 from barotropic_runs import run_out_of_step
 from eagre import AnelasticFlow, BlowUpError, Grid, InputError, MemoryNeededError
 from eagre.backend.device import CpuDevice
-from eagre.backend.exchange import LocalTransport
-from eagre.backend.group import Group
+from eagre.backend.group import Group, LocalTransport
 from eagre.errors import ConvergenceError
 from eagre.models.anelastic.base.atmosphere import Atmosphere
 from restarts import assert_repeats_and_restarts, different_arrays
@@ -177,7 +176,7 @@ def test_a_lost_exchange_shows(monkeypatch, lost):
 
 
 def test_a_halo_too_narrow_shows(monkeypatch):
-    monkeypatch.setattr("eagre.models.anelastic.devices.subdomain.HALO_ROWS", 3)
+    monkeypatch.setattr("eagre.models.anelastic.devices.projection_subdomains.HALO_ROWS", 3)
     assert different_arrays(after(box, TWO), after(box, "cpu")) != []
 
 

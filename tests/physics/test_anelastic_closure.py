@@ -19,8 +19,8 @@ from eagre.models.anelastic.base.vertical_profiles import TableProfile
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.pressure.operator import Vector
 from eagre.models.anelastic.stability import SAFETY_FACTOR, max_explicit_number, max_stable_courant
-from eagre.models.anelastic.subgrid import stress
-from eagre.models.anelastic.subgrid.stress import Medium, Mixing
+from eagre.models.anelastic.subgrid import closure
+from eagre.models.anelastic.subgrid.closure import Medium, Mixing
 
 ON = {"device": "cpu", "precision": "double"}
 
@@ -92,7 +92,7 @@ def test_the_stress_over_a_hill_is_of_second_order():
         u, w = np.sin(a * x) * np.cos(b * z), np.cos(a * x) * np.sin(b * z)
         medium, grid = Medium(metric.jacobian.copy(), **metric.arrays(device, "double")), metric.grid("double")
         out = Vector(*(np.zeros(z.shape) for _ in range(3)))
-        loop = device.loop(stress.stress, "double", {"TERRAIN": True, "CLOSED": False})
+        loop = device.loop(closure.stress, "double", {"TERRAIN": True, "CLOSED": False})
         mixing = Mixing(1.0, 1.0, z)
         device.run([device.over(loop, z.shape, (Vector(u, np.zeros(z.shape), w), medium, grid, mixing, out))])
         laplace = -(a**2 + b**2)

@@ -11,11 +11,10 @@ from eagre.errors import ConvergenceError, InputError
 from eagre.models.anelastic.base.metric import Metric
 from eagre.models.anelastic.preconditioners.column_sweeps import Sweeps
 from eagre.models.anelastic.preconditioners.polynomial import Polynomial
-from eagre.models.anelastic.pressure.mass_balance import balanced, parities
 from eagre.models.anelastic.pressure.operator_launches import PressureOperator
-from eagre.models.anelastic.pressure.projection import Projection
+from eagre.models.anelastic.pressure.projection import Projection, balanced, parities
 from eagre.models.anelastic.pressure.separable import eigenvalue_bound, stencil_of
-from eagre.solvers.gcr.polynomial import chebyshev_weights
+from eagre.solvers.gcr.solver import chebyshev_weights
 from oracle.anelastic_pressure import Pressure, gcr
 
 WALL, PERIODIC, OPEN = "wall", "periodic", "open"

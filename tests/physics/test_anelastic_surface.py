@@ -15,7 +15,7 @@ from eagre.laboratory.cases.atmosphere import convective_boundary_layer
 from eagre.models.anelastic.base.atmosphere import Atmosphere
 from eagre.models.anelastic.base.vertical_profiles import TableProfile
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.models.anelastic.sampling.diagnostics import mass_weights
+from eagre.models.anelastic.sampling.outputs import mass_weights
 from eagre.time_varying.series import Series
 
 ON = {"device": "cpu", "precision": "double"}

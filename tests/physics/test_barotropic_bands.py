@@ -7,8 +7,7 @@ import pytest
 
 from barotropic_runs import CASES, assert_repeats_and_restarts, assert_same_states, model_on, run_out_of_step
 from eagre import BarotropicVorticity, Grid, Layers
-from eagre.backend.exchange import LocalTransport
-from eagre.backend.group import Group
+from eagre.backend.group import Group, LocalTransport
 from eagre.backend.select import select
 from eagre.config.problems import ConfigError
 from eagre.errors import BlowUpError, InputError

@@ -9,7 +9,7 @@ import pytest
 
 from eagre import BarotropicVorticity, Grid, Layers
 from eagre.backend.select import select
-from eagre.laboratory.validation.comparison.measures import observed_orders
+from eagre.laboratory.validation.measures import observed_orders
 from eagre.models.barotropic.kernels import drifted
 from oracle.barotropic import COEFFICIENTS, JACOBIANS, centre, laplacian
 

@@ -11,7 +11,7 @@ import pytest
 from eagre import BarotropicVorticity, Grid
 from eagre.backend.select import select
 from eagre.laboratory.bench.machine import threads_limited
-from eagre.laboratory.validation.comparison.measures import observed_orders
+from eagre.laboratory.validation.measures import observed_orders
 from oracle.barotropic import double_gyre
 
 BETA, VISCOSITY, FRICTION = 3.0, 0.02, 0.3

@@ -147,7 +147,7 @@ ON_GPU = {
 @pytest.mark.parametrize("devices", [1, 2])
 @pytest.mark.parametrize("name", ON_GPU)
 def test_simulated_fast_kernels_equal_their_stages(monkeypatch, name, devices):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     device = [SimulatedDevice() for _ in range(devices)] if devices > 1 else SimulatedDevice()
     options = {"device": device, "nx": 17, "ny": 12, **SETUPS[name], "time_step": 1e-3}

@@ -9,7 +9,7 @@ import pytest
 
 import eagre
 from eagre.laboratory.cases.waves import travelling_wave
-from eagre.laboratory.validation.comparison.measures import run_case
+from eagre.laboratory.validation.measures import run_case
 
 SPEED = math.sqrt(9.81)  # of a long wave on 1 m of water
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eagre.laboratory.cases import basins
-from eagre.laboratory.validation.comparison.measures import run_case
+from eagre.laboratory.validation.measures import run_case
 
 MASS = {"single": 2e-5, "double": 1e-13}
 

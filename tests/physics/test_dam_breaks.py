@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eagre.laboratory.cases import dam_breaks
-from eagre.laboratory.validation.comparison.measures import run_case
+from eagre.laboratory.validation.measures import run_case
 
 KP = {"wet_dry": "kurganov-petrova", "desingularisation_depth": 0.01}
 

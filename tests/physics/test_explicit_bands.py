@@ -17,8 +17,7 @@ from eagre import (
     Wall,
     WeatherRain,
 )
-from eagre.backend.exchange import LocalTransport
-from eagre.backend.group import Group
+from eagre.backend.group import Group, LocalTransport
 from eagre.boundaries import InternalLine
 from eagre.io.restart import read_restart, write_restart
 from eagre.models.shallow_water.config import ShallowWaterCase
@@ -305,7 +304,7 @@ def test_the_grid_is_cut_by_rows():
 )
 def test_simulated_bands_equal_the_cpu(options, monkeypatch):
     """GPUs alternate between other buffers than CPUs, and run as far ahead of one another as waits allow."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     monkeypatch.setattr(Group, "run", run_out_of_step)
     ours, theirs = (basin(device, nx=13, ny=11, **options) for device in ([SimulatedDevice() for _ in range(2)], "cpu"))

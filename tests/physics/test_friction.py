@@ -8,7 +8,7 @@ import pytest
 import eagre
 from eagre.laboratory.cases import channels
 from eagre.laboratory.cases.channels import normal_depth
-from eagre.laboratory.validation.comparison.measures import run_case
+from eagre.laboratory.validation.measures import run_case
 
 AROUND = eagre.Boundaries(eagre.Periodic(), eagre.Periodic(), eagre.Periodic(), eagre.Periodic())
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eagre.laboratory.cases import lakes
-from eagre.laboratory.validation.comparison.measures import water_of
+from eagre.laboratory.validation.measures import water_of
 
 LIMIT = {"single": 5e-6, "double": 1e-13}
 LAKES = {"bump": lakes.lake_over_bump, "island": lakes.lake_with_island, "rough": lakes.rough_shores}

@@ -154,7 +154,7 @@ def test_where_every_tile_is_awake_the_scheme_stays():
 @pytest.mark.parametrize("scheme", ["srk2", "ds2"])
 def test_a_simulated_gpu_makes_the_same_steps(scheme):
     """On the list, with maps that the stages of "rk2" gather on a GPU and launches of their own elsewhere."""
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     options = {"time_step": 0.02, "maps": Maps(arrival_depths=[0.01], duration_depths=[0.01])}
     simulated, plain = pond(scheme, device=SimulatedDevice(), **options), pond(scheme, **options)

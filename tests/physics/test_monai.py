@@ -6,7 +6,7 @@ import pytest
 
 from eagre.errors import InputError
 from eagre.laboratory.cases import monai
-from eagre.laboratory.validation.comparison.measures import root_mean_square, surface_at
+from eagre.laboratory.validation.measures import root_mean_square, surface_at
 
 
 def needs_monai_data():

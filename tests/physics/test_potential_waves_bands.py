@@ -17,8 +17,7 @@ from eagre import (
     SpongeLayer,
     Wavemaker,
 )
-from eagre.backend.exchange import LocalTransport
-from eagre.backend.group import Group
+from eagre.backend.group import Group, LocalTransport
 from eagre.models.potential_waves.laplace.stencils import Vertical
 from eagre.solvers.multigrid import distributed
 from eagre.solvers.multigrid.plan import Choices, plan_of

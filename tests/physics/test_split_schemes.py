@@ -11,7 +11,7 @@ import eagre
 from eagre.backend.device import PlainDevice
 from eagre.errors import InputError
 from eagre.laboratory.cases import amundsen2014, lakes, waves
-from eagre.laboratory.validation.comparison.measures import convergence_study, observed_orders, run_case
+from eagre.laboratory.validation.measures import convergence_study, observed_orders, run_case
 from eagre.models.shallow_water.stages import reference
 from eagre.stepping import clock as ck
 from oracle.shallow_water_sweeps import SweepsOracle

@@ -9,7 +9,7 @@ import pytest
 
 from eagre.laboratory.cases.ow3d_reference import BAR, WHALIN, read_table
 from eagre.laboratory.validation import validate
-from eagre.laboratory.validation.comparison.pictures import draw_harmonics
+from eagre.laboratory.validation.measures import draw_harmonics
 from eagre.laboratory.validation.potential_waves import CurvedBed, bar_checks, bar_depth, draw_bar, harmonics
 from eagre.laboratory.validation.registry import validations
 

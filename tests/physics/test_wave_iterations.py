@@ -11,7 +11,7 @@ from eagre.errors import ConvergenceError, InputError
 from eagre.laboratory.cases.wave_tanks import whalin_depth
 from eagre.models.potential_waves.boundaries.relaxation_zones import RelaxationZone
 from eagre.models.potential_waves.laplace import iteration
-from eagre.models.potential_waves.laplace.conjugate_residuals import ALPHA, SQUARES, ConjugateResiduals
+from eagre.models.potential_waves.laplace.iteration import ALPHA, SQUARES, ConjugateResiduals
 from eagre.models.potential_waves.laplace.solver import LaplaceProblem
 from eagre.models.potential_waves.laplace.stencils import Vertical
 from eagre.models.potential_waves.step import Steps

@@ -10,8 +10,7 @@ from eagre.errors import InputError
 from eagre.io.writers.openfast import SeaStateFiles, SeaStateGrid
 from eagre.models.potential_waves.laplace.solver import LaplaceProblem
 from eagre.models.potential_waves.laplace.stencils import Vertical
-from eagre.models.potential_waves.sampling.kinematics import Flow, Kinematics
-from eagre.models.potential_waves.sampling.probe_group import MEASURED, _row
+from eagre.models.potential_waves.sampling.kinematics import MEASURED, Flow, Kinematics, _row
 from eagre.models.potential_waves.sampling.probes import Probes
 from eagre.models.potential_waves.step import Steps
 from eagre.solvers.finite_differences import all_weights, weights

@@ -12,9 +12,9 @@ import pytest
 from eagre import Grid, PotentialWaves, SpongeLayer
 from eagre.backend.select import select
 from eagre.errors import InputError
-from eagre.models.potential_waves.boundaries.predicted_errors import wavemaker_reflection
 from eagre.models.potential_waves.boundaries.relaxation_zones import RelaxationZone
-from eagre.models.potential_waves.boundaries.sponge import Sponge
+from eagre.models.potential_waves.boundaries.sides import Sponge
+from eagre.models.potential_waves.boundaries.wave_checks import wavemaker_reflection
 from eagre.models.potential_waves.boundaries.wavemaker import (
     Inlet,
     Wall,

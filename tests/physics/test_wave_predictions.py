@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from eagre import Grid, PotentialWaves, RelaxationZone, Series, Wavemaker
-from eagre.models.potential_waves.boundaries.predicted_errors import (
+from eagre.models.potential_waves.boundaries.wave_checks import (
     better_layers,
     celerity_error,
     mean_wave_number,

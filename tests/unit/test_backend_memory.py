@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.backend import memory
+from eagre.backend import device
 from eagre.errors import MemoryNeededError
 from eagre.models.registry import load_case
 
@@ -17,26 +17,26 @@ HUGE = 'model = "shallow-water"\n[run]\nend_time = 1\ndevice = "cpu"\n[grid]\nnx
 def meminfo(tmp_path, monkeypatch):
     path = tmp_path / "meminfo"
     path.write_text("MemTotal: 4000 kB\nMemFree: 100 kB\nMemAvailable:    3000 kB\nCached: 2900 kB\n")
-    monkeypatch.setattr(memory, "MEMINFO", path)
-    monkeypatch.setattr(memory, "CGROUP", tmp_path)
+    monkeypatch.setattr(device, "MEMINFO", path)
+    monkeypatch.setattr(device, "CGROUP", tmp_path)
     return path
 
 
 def test_what_the_kernel_would_give_up_is_free(meminfo):
-    assert memory.free_host_memory() == 3000 * 1024
+    assert device.free_host_memory() == 3000 * 1024
 
 
 @pytest.mark.parametrize(("limit", "free"), [("max", 3072000), ("2000000", 1500000), ("400000", 0)])
 def test_a_container_has_its_own_limit(meminfo, tmp_path, limit, free):
     (tmp_path / "memory.max").write_text(limit + "\n")
     (tmp_path / "memory.current").write_text("500000\n")
-    assert memory.free_host_memory() == free
+    assert device.free_host_memory() == free
 
 
 def test_systems_that_tell_less(tmp_path, monkeypatch):
-    monkeypatch.setattr(memory, "MEMINFO", tmp_path / "nothing")
-    monkeypatch.setattr(memory, "CGROUP", tmp_path)
-    assert 0 < memory.free_host_memory() <= memory.UNKNOWN
+    monkeypatch.setattr(device, "MEMINFO", tmp_path / "nothing")
+    monkeypatch.setattr(device, "CGROUP", tmp_path)
+    assert 0 < device.free_host_memory() <= device.UNKNOWN
 
 
 @pytest.mark.parametrize("bed", ["value = 0.0", 'expression = "0.1 * x"'])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eagre.errors import InputError
-from eagre.laboratory.bench.kernels import kernel_times
+from eagre.laboratory.bench.benchmark import kernel_times
 
 
 @pytest.mark.parametrize(("kind", "size"), [("potential-waves", 17), ("shallow-water", 32)])

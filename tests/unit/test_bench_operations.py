@@ -7,8 +7,7 @@ import math
 import pytest
 
 from counting import operations_per_cell
-from eagre.laboratory.bench.benchmark import subject_of
-from eagre.laboratory.bench.operations import OPERATIONS, operations_of_step, rate_text
+from eagre.laboratory.bench.benchmark import OPERATIONS, operations_of_step, rate_text, subject_of
 from eagre.tuning.roofline import Operations, count_of
 
 SIZES = (6, 7, 8)  # one tile of the explicit model

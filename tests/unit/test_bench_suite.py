@@ -12,8 +12,8 @@ import pytest
 
 from eagre.backend.select import select
 from eagre.errors import EagreError, InputError
+from eagre.laboratory.bench import suite as parts
 from eagre.laboratory.bench import suite as suites
-from eagre.laboratory.bench import suite_parts as parts
 from eagre.laboratory.bench.benchmark import KEYS
 
 QUICK = {"repeats": 1, "seconds": 1e-4, "commit": "abc"}

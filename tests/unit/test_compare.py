@@ -8,7 +8,7 @@ import xarray as xr
 from typer.testing import CliRunner
 
 from eagre.cli.main import app
-from eagre.laboratory.validation.comparison.compare import difference
+from eagre.laboratory.validation.compare import difference
 
 
 def test_norms_of_small_arrays_by_hand():

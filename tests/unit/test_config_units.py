@@ -13,8 +13,8 @@ from eagre.config.values.units import DIMENSIONS, UNITS, is_quantity, parse_quan
 from eagre.config.water.sections import CoriolisSection
 from eagre.errors import InputError
 from eagre.models.anelastic import config as anelastic
-from eagre.models.anelastic.case import numerics_section as anelastic_numerics
-from eagre.models.anelastic.case.atmosphere_section import AtmosphereSection
+from eagre.models.anelastic import config as anelastic_numerics
+from eagre.models.anelastic.case.physics_sections import AtmosphereSection
 from eagre.models.barotropic import config as barotropic
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from eagre.config.problems import ConfigError
-from eagre.io.vectors import vector
+from eagre.io import vectors
 from eagre.models.shallow_water.config import ShallowWaterCase
 from oracle.polygons import inside
 from vector_files import BASE, FIELD, HOLE, POND, UTM, geojson
@@ -197,7 +197,7 @@ def test_inside_that_is_refused(tmp_path):
 
 def test_without_the_library_the_line_to_write_is_told(tmp_path, monkeypatch):
     (tmp_path / "a.gpkg").touch()
-    monkeypatch.setattr(vector.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(vectors.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"without the library pyogrio(.|\n)*pip install 'eagre\[vector\]'"):
         options(tmp_path, 'friction.manning = { zones = "a.gpkg", value = "n" }\n')
 

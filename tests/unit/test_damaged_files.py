@@ -225,7 +225,7 @@ def read_series(path: Path) -> None:
 
 
 def read_polygons(path: Path) -> None:
-    from eagre.io.vectors.vector import read_features, zone_numbers
+    from eagre.io.vectors import read_features, zone_numbers
 
     zone_numbers(read_features(path, State.grid, ["Polygon"]), State.grid)
 

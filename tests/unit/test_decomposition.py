@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from eagre.backend.device import CpuDevice
-from eagre.backend.exchange import LocalTransport
-from eagre.backend.group import BARRIER, Group, in_sequence
+from eagre.backend.group import BARRIER, Group, LocalTransport, in_sequence
 from eagre.backend.select import select, select_devices
 from eagre.decomposition import (
     Decomposition,
@@ -160,7 +159,7 @@ def test_memory_is_summed_by_device(monkeypatch):
 def test_a_kernel_turns_what_it_copies(shape):
     """Rows of the source become columns in memory, and back; of parts of larger arrays."""
     from eagre.backend.peer_copies import copy_launches
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     nz, ny, nx = shape
     rng = np.random.default_rng(ny)
@@ -180,7 +179,7 @@ def test_a_kernel_turns_what_it_copies(shape):
 def test_a_kernel_turns_several_copies_at_once(count):
     """Of other shapes each; more than one launch has are two."""
     from eagre.backend.peer_copies import copy_launches
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     rng, device = np.random.default_rng(count), SimulatedDevice()
     shapes = [(2, 3, 35), (1, 5, 2), (2, 1, 4), (3, 34, 1), (1, 2, 2), (2, 6, 3)][:count]
@@ -200,7 +199,7 @@ def test_a_kernel_turns_several_copies_at_once(count):
 @pytest.mark.parametrize("count", range(1, 11))
 def test_a_kernel_copies_boxes_and_rows(count):
     from eagre.backend.peer_copies import copy_launches
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     device, rng = SimulatedDevice(), np.random.default_rng(count)
     shapes = [(3, 2, 5), (4,), (2, 7), (1,), (3, 1, 40)]

@@ -9,7 +9,7 @@ import eagre
 from eagre.backend.select import select, select_devices
 from eagre.errors import InputError
 from eagre.laboratory.bench import benchmark
-from eagre.laboratory.bench.kernels import kernel_times
+from eagre.laboratory.bench.benchmark import kernel_times
 from eagre.laboratory.bench.suite import suite
 from eagre.laboratory.validation import validate
 from eagre.solvers.multigrid import Multigrid

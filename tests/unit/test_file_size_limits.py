@@ -16,9 +16,8 @@ import pytest
 import xarray
 
 from eagre.io import FieldWriter, GaugeWriter, WriteError, read_restart, write_restart
-from eagre.io.rasters.cog import Band, Frame, write_geotiff
 from eagre.io.tables.csv_rows import write_rows
-from eagre.io.vectors.outline import write_geojson
+from eagre.io.writers.gis import Band, Frame, write_geojson, write_geotiff
 from written_models import FakeModel
 
 resource = pytest.importorskip("resource")

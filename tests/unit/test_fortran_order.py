@@ -8,7 +8,7 @@ import pytest
 from eagre.advection import Mpdata, mpdata
 from eagre.advection.ghosts import Open
 from eagre.errors import InputError
-from eagre.laboratory.validation.comparison.compare import difference
+from eagre.laboratory.validation.compare import difference
 from eagre.solvers.gcr import gcr
 
 RNG = np.random.default_rng(4)

@@ -7,7 +7,7 @@ import pytest
 
 from eagre.errors import ConvergenceError, InputError
 from eagre.solvers.gcr import chebyshev, gcr
-from eagre.solvers.gcr.polynomial import REACH, chebyshev_weights
+from eagre.solvers.gcr.solver import REACH, chebyshev_weights
 from oracle.anelastic_pressure import Pressure
 from oracle.anelastic_pressure import gcr as transcribed
 

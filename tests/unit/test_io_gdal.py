@@ -17,7 +17,7 @@ from eagre.io.cf import axis_attributes
 from eagre.io.writers.measured import Axis
 from eagre.models.anelastic.sampling import outputs as anelastic
 from eagre.models.barotropic.sampling import outputs as barotropic
-from eagre.models.potential_waves.sampling import outputs, probe_group
+from eagre.models.potential_waves.sampling import kinematics, outputs
 from eagre.stepping.averages import _mean_of
 
 COMPONENT = re.compile(r"\b([xy])-component\b")
@@ -25,7 +25,7 @@ EVERY = {
     "water": WATER_VARIABLES,
     "barotropic": [one for one in vars(barotropic).values() if isinstance(one, tuple)],
     "waves": [one for one in vars(outputs).values() if isinstance(one, tuple)],
-    "probes": [one for one in vars(probe_group).values() if isinstance(one, tuple)],
+    "probes": [one for one in vars(kinematics).values() if isinstance(one, tuple)],
     "air": [one for one in vars(anelastic).values() if isinstance(one, tuple)],
 }
 

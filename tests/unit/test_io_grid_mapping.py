@@ -12,7 +12,7 @@ from rasterio.warp import transform
 import eagre
 from eagre.io import read_raster, read_weather
 from eagre.io.cf import grid_mapping
-from eagre.io.rasters.grid_mapping import crs_of
+from eagre.io.netcdf_attributes import crs_of
 from eagre.io.rasters.raster import Around
 from eagre.io.rasters.warp import onto
 

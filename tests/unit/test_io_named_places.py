@@ -12,8 +12,7 @@ from eagre.config.sections import GaugesSection
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.io.rasters.raster import parse_crs
-from eagre.io.vectors.named_locations import read_lines, read_points
-from eagre.io.vectors.vector import check_degrees, may_be_degrees, points_of
+from eagre.io.vectors import check_degrees, may_be_degrees, points_of, read_lines, read_points
 from eagre.local_rows import LocalRows
 from eagre.models.shallow_water.config import ShallowWaterCase
 

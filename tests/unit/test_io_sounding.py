@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from eagre.errors import InputError
-from eagre.io.tables.heights import read_heights
-from eagre.io.tables.sounding import read_sounding
+from eagre.io.tables.sounding import read_heights, read_sounding
 
 WRF = """\
 1000.0  300.0  14.0   ! surface

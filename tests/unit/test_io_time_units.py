@@ -16,7 +16,7 @@ import xarray as xr
 import eagre
 from eagre.errors import InputError
 from eagre.io import read_series
-from eagre.io.tables.time_units import read_reference
+from eagre.io.netcdf_attributes import read_reference
 from eagre.io.weather.weather import read_weather
 from eagre.plots.drawing.labels import date_of
 

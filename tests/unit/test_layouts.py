@@ -11,7 +11,7 @@ import pytest
 from eagre.backend import layouts
 from eagre.backend.device import loop_blocks
 from eagre.errors import InputError
-from eagre.layouts import solvers, table
+from eagre.layouts import solvers, store
 from eagre.layouts.declared import PARAMETERS
 from eagre.layouts.gpu_properties import MAX_BLOCKS, GpuProperties, properties_from
 from eagre.layouts.kinds import as_measured
@@ -65,11 +65,11 @@ def test_blocks_of_a_loop_cover_its_region_within_the_limits_of_cuda(region):
 # -- tables -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", table.stored_names())
+@pytest.mark.parametrize("name", store.stored_names())
 def test_stored_tables_are_whole_and_fit_their_card(name):
-    device, values, by_use = table.checked_table(table.stored(name), name)
-    card, every = table.properties_of_table(device), {key for key in PARAMETERS if not key.startswith("cpu.")}
-    assert values.keys() == every if name == table.REFERENCE else values.keys() <= every
+    device, values, by_use = store.checked_table(store.stored(name), name)
+    card, every = store.properties_of_table(device), {key for key in PARAMETERS if not key.startswith("cpu.")}
+    assert values.keys() == every if name == store.REFERENCE else values.keys() <= every
     assert name == f"{layouts.slug(card.name)}.json"
     for some in (values, *(entry.values for entry in by_use)):
         assert not {key: problem for key, value in some.items() if (problem := PARAMETERS[key].fits(value, card))}
@@ -78,7 +78,7 @@ def test_stored_tables_are_whole_and_fit_their_card(name):
 
 
 def test_the_table_of_cpus_has_the_rest():
-    _, values, _ = table.checked_table(table.stored(table.CPU), table.CPU)
+    _, values, _ = store.checked_table(store.stored(store.CPU), store.CPU)
     assert values.keys() == {key for key in PARAMETERS if key.startswith("cpu.")}
 
 
@@ -119,14 +119,14 @@ def test_what_is_not_allowed_is_named(text, words, tmp_path):
     path = tmp_path / "mine.json"
     path.write_text(text)
     with pytest.raises(InputError, match=f"(?s)mine.json.*{words}"):
-        table.read_table(path)
+        store.read_table(path)
 
 
 def test_bounds_of_rows_rise():
     rows = [{"up_to": 100, "registers": 64}, {"up_to": 50, "registers": 64}]
     text = json.dumps({"solver:poisson": {"transform": {"registers": {"single": rows, "double": rows}}}})
     with pytest.raises(InputError, match="increasing up_to"):
-        table.checked_table(text, "mine.json")
+        store.checked_table(text, "mine.json")
 
 
 # -- rules --------------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ def test_registers_of_programs_follow_the_table(own_layout):
     """Where a kernel sets no limit of its own, a card's limit is in the text of the program, unless it is the usual."""
     from pathlib import Path
 
-    from eagre.solvers.tridiagonal.thomas import thomas_cuda
+    from eagre.solvers.tridiagonal.solve import thomas_cuda
 
     def text() -> str:
         program = RecordingDevice().program(thomas_cuda, "double")

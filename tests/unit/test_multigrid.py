@@ -7,7 +7,7 @@ import pytest
 
 from eagre.errors import ConvergenceError, InputError
 from eagre.solvers.multigrid import Multigrid, kernels
-from eagre.solvers.multigrid.grids import Axis, sequence
+from eagre.solvers.multigrid.plan import Axis, sequence
 
 
 def second(n, spacing, periodic):

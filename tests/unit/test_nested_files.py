@@ -14,10 +14,9 @@ from eagre.grid import Grid
 from eagre.io import read_series
 from eagre.io.landcover import read_class_table
 from eagre.io.tables.sounding import read_sounding
-from eagre.io.vectors.named_locations import read_points
-from eagre.io.vectors.vector import read_features
+from eagre.io.vectors import read_features, read_points
 from eagre.layouts import store
-from eagre.layouts.table import checked_table
+from eagre.layouts.store import checked_table
 from eagre.models.shallow_water.config import ShallowWaterCase
 from eagre.plots import open_results
 from eagre.waves import TabulatedSpectrum

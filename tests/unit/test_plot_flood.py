@@ -8,8 +8,8 @@ import xarray as xr
 
 from eagre.plots import FieldFile, open_results, plot_map
 from eagre.plots.drawing.frames import lay_out
+from eagre.plots.heights import ProfilePicture
 from eagre.plots.maps import FloodPicture, MapPicture, chosen, make_picture
-from eagre.plots.profiles import ProfilePicture
 
 NY, NX = 20, 30
 

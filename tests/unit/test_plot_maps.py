@@ -10,8 +10,8 @@ from eagre.plots import FieldFile, open_results
 from eagre.plots.drawing.frames import colour_range
 from eagre.plots.drawing.labels import time_span, time_unit
 from eagre.plots.drawing.style import colormap_for
+from eagre.plots.heights import ProfilePicture
 from eagre.plots.maps import MapPicture, PerspectivePicture
-from eagre.plots.profiles import ProfilePicture
 
 NY, NX = 8, 10
 FLAGS = {"units": "1", "flag_values": [1.0, 2.0, 3.0], "flag_meanings": "H1 H2 H3"}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eagre.solvers.poisson.columns import DECAY, DELTA, IMAGE, column_table
-from eagre.solvers.poisson.devices.slabs import FIRST, LAST, slab_couplings, slab_heights
+from eagre.solvers.poisson.slabs import FIRST, LAST, slab_couplings, slab_heights
 
 NX, DX, DY = 9, 0.1, 0.13
 

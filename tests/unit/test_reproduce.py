@@ -15,8 +15,20 @@ from eagre.errors import ConvergenceError, DeviceError, InputError
 from eagre.laboratory.papers import NAMES, Number, paper
 from eagre.laboratory.reproduce import reproduce, run, tables
 from eagre.laboratory.reproduce.items import mike21
-from eagre.laboratory.reproduce.registry import SOURCES, Item, Run, items_of, source_named
-from eagre.laboratory.reproduce.verdicts import NotRun, compared, exact, explained, holds, misprint, not_run
+from eagre.laboratory.reproduce.registry import (
+    SOURCES,
+    Item,
+    NotRun,
+    Run,
+    compared,
+    exact,
+    explained,
+    holds,
+    items_of,
+    misprint,
+    not_run,
+    source_named,
+)
 
 TIME = Number("table-1", "33", "CPU", "0.2056", "ms per step")
 COUNT = Number("table-1", "blocks", "count", "132")

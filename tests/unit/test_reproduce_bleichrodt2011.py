@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from eagre.laboratory.bench.kernels import KernelTime
+from eagre.laboratory.bench.benchmark import KernelTime
 from eagre.laboratory.papers import paper
 from eagre.laboratory.reproduce import measure
 from eagre.laboratory.reproduce.items import bleichrodt2011
-from eagre.laboratory.reproduce.registry import Run
-from eagre.laboratory.reproduce.verdicts import Line
+from eagre.laboratory.reproduce.registry import Line, Run
 
 
 def run_of(item, **options):
@@ -69,7 +68,7 @@ def test_fractions_of_time(monkeypatch, update, failed):
     quiet = [KernelTime("sine_transform", 2, 100.0 - update, 0.0), KernelTime("update_cpu", 1, update, 0.0)]
     disturbed = [quiet[0]._replace(microseconds=900.0), quiet[1]]
     profiles = iter([disturbed, quiet, quiet, quiet])
-    monkeypatch.setattr("eagre.laboratory.bench.kernels.kernel_times", lambda *settings: next(profiles))
+    monkeypatch.setattr("eagre.laboratory.bench.benchmark.kernel_times", lambda *settings: next(profiles))
     monkeypatch.setattr(bleichrodt2011, "resolution", lambda run: ())
     lines = list(bleichrodt2011.section_3(run_of("section-3")))
     assert [line.failed for line in lines] == [False, failed, failed]

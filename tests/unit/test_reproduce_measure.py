@@ -7,9 +7,8 @@ import pytest
 from eagre.backend.device import PlainDevice
 from eagre.laboratory.papers import Number, paper
 from eagre.laboratory.reproduce import measure
-from eagre.laboratory.reproduce.registry import Run
-from eagre.laboratory.reproduce.verdicts import exact
-from eagre.laboratory.validation.comparison.result import Result
+from eagre.laboratory.reproduce.registry import Run, exact
+from eagre.laboratory.validation.result import Result
 
 RUN = Run(paper("bleichrodt2011"), "table-B.1", "cpu", "double")
 

@@ -6,7 +6,7 @@ import pytest
 
 from eagre.backend.select import select
 from eagre.errors import EagreError
-from eagre.laboratory.bench.kernels import KernelTime
+from eagre.laboratory.bench.benchmark import KernelTime
 from eagre.laboratory.papers import paper
 from eagre.laboratory.reproduce import reproduce
 from eagre.laboratory.reproduce.items import mike21, mike21_times
@@ -166,7 +166,7 @@ def test_the_memory_of_a_gpu_is_filled(monkeypatch, used, failed):
 
 @pytest.mark.simulator
 def test_the_versions_for_gpus_run_and_agree(monkeypatch):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     def once(device, works):
         for work in works.values():

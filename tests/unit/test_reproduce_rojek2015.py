@@ -146,7 +146,7 @@ def test_blocks_of_a_cube():
 def test_simulated_laplacian():
     """Blocks of 3 planes that do not divide the cube; the outermost points keep their values."""
     from eagre.backend.device import Launch
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
     from eagre.laboratory.bench.papers.laplacian_blocks import laplacian
 
     device, a = SimulatedDevice(), np.random.default_rng(0).standard_normal((8, 6, 9))

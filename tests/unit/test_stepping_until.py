@@ -96,7 +96,7 @@ def test_a_norm_that_is_not_finite_ends_it_at_the_next_look():
 @pytest.mark.simulator
 @pytest.mark.parametrize("precision", ["single", "double"])
 def test_simulated_cuda(precision):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     problem = Jacobi(SimulatedDevice(), (3, 4), SCREENING, precision)
     assert 2 < problem.until.run(1e-4, 50).iterations < 20 and problem.error < 1e-4

@@ -22,8 +22,7 @@ from eagre.errors import InputError
 from eagre.laboratory.bench.tuning.tuner import choose_scheme
 from eagre.layouts import store
 from eagre.layouts.gpu_properties import GpuProperties
-from eagre.layouts.store import Entry, Origin, Store, Use
-from eagre.layouts.table import SCHEMA, stored
+from eagre.layouts.store import SCHEMA, Entry, Origin, Store, Use, stored
 from eagre.models.registry import load_case
 from kernels.recording import RecordingDevice
 

@@ -23,8 +23,16 @@ from eagre.grid import Grid
 from eagre.laboratory.bench.benchmark import subject_of
 from eagre.laboratory.bench.tuning import tuner
 from eagre.laboratory.bench.tuning.compilers import Compilers, Job, shared_out
-from eagre.laboratory.bench.tuning.targets import content_of, shape_of, sizes_of, target_at
-from eagre.laboratory.bench.tuning.tuner import begin_compiling, forget, tune_benchmark, tune_case
+from eagre.laboratory.bench.tuning.tuner import (
+    begin_compiling,
+    content_of,
+    forget,
+    shape_of,
+    sizes_of,
+    target_at,
+    tune_benchmark,
+    tune_case,
+)
 from eagre.laboratory.bench.tuning.workload import StepsOfBenchmark, cells_of, difference, first_needed, job_of
 from eagre.layouts import store
 from eagre.layouts.declared import PARAMETERS
@@ -33,8 +41,19 @@ from eagre.models.registry import KINDS, load_case
 from eagre.tuning import session
 from eagre.tuning.journal import Journal, Trial
 from eagre.tuning.session import descend, search
-from eagre.tuning.space import Axis, DeviceInfo, Space, always, by_precision, describe, identity, registers
-from eagre.tuning.spaces import FIRST, SPACES, spaces_of
+from eagre.tuning.spaces import (
+    FIRST,
+    SPACES,
+    Axis,
+    DeviceInfo,
+    Space,
+    always,
+    by_precision,
+    describe,
+    identity,
+    registers,
+    spaces_of,
+)
 from eagre.tuning.statistics import typical, without_outliers
 from kernels.recording import RecordingDevice
 

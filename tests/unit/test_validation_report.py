@@ -11,8 +11,8 @@ import pytest
 
 from eagre.errors import InputError
 from eagre.laboratory.validation import Result, observed_orders, registry, relative_norms, shallow_water, validate
-from eagre.laboratory.validation.comparison.pictures import draw_convergence, draw_gauges, draw_profile
-from eagre.laboratory.validation.comparison.result import BOTH, COLUMNS, Check, Setting, each, once, write_report
+from eagre.laboratory.validation.measures import draw_convergence, draw_gauges, draw_profile
+from eagre.laboratory.validation.result import BOTH, COLUMNS, Check, Setting, each, once, write_report
 from eagre.laboratory.validation.shallow_water import FLOWS
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eagre.errors import InputError
-from eagre.io.weather.weather_units import PRESSURE, RAIN, SPEED, STRESS, Read, read_unit
+from eagre.io.weather.records import PRESSURE, RAIN, SPEED, STRESS, Read, read_unit
 
 MM_PER_HOUR = 0.001 / 3600
 

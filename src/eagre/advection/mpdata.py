@@ -3,7 +3,7 @@
 The divergence term of MPDATA: a correction of the advector that makes the scheme second order in divergent flow.
 
 A step of second order needs the flux v x at the middle of the step. By then x has changed by
--dt/2 (v grad x + x div v) / h. The pseudo velocities of `eagre.kernels.mpdata` contain the first part. The second part
+-dt/2 (v grad x + x div v) / h. The pseudo velocities of `eagre.advection.plan` contain the first part. The second part
 multiplies the advector by 1 - dt div(v) / (2 h), which is the term of Smolarkiewicz (1984) moved from the corrective
 pass to the donor cell. There the flux-corrected transport does not limit it, and kernels need no term for it.
 
@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from eagre.advection import plan_cpu, plan_cuda
+from eagre.advection import plan_cpu
 from eagre.advection.columns import ColumnPlan
-from eagre.advection.ghosts import KINDS, Open
+from eagre.advection.ghosts import KINDS, Open, with_repeated_points, without_checks, without_repeated_points
 from eagre.advection.plan import Advector, Options, StagedPlan
-from eagre.advection.repeated import with_repeated_points, without_checks, without_repeated_points
+from eagre.advection.streaming import kernel
 from eagre.backend.arrays import array_module, on_gpu
 from eagre.backend.device import Device, Work
 from eagre.backend.select import device_of
@@ -501,8 +501,8 @@ def plan_of(
     arguments = (device, precision, shape, sides, options)
     if kernels == "fast" and plan_cpu.serves(device, options):
         return plan_cpu.FusedPlan(*arguments)
-    if kernels == "fast" and plan_cuda.serves(device, options, shape):
-        return plan_cuda.StreamingPlan(*arguments)
+    if kernels == "fast" and kernel.serves(device, options, shape):
+        return kernel.StreamingPlan(*arguments)
     if kernels == "fast" and device.kind == "cuda":
         return ColumnPlan(*arguments)
     return StagedPlan(*arguments)

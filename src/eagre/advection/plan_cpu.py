@@ -26,7 +26,23 @@ from typing import Any
 import numpy as np
 
 from eagre.advection import scratch_cpu
-from eagre.advection.plan import DIVISION_FLOOR, Advector, Options, StagedPlan
+from eagre.advection.plan import (
+    DIVISION_FLOOR,
+    Advector,
+    Options,
+    StagedPlan,
+    corrective_flux,
+    donor_flux,
+    inflow,
+    limiter,
+    magnitude,
+    pseudo_velocity,
+    ratio_of_four,
+    share_of,
+    third_across,
+    third_along,
+    third_corners,
+)
 from eagre.advection.scratch_cpu import (
     A1,
     A2,
@@ -66,19 +82,6 @@ from eagre.advection.scratch_cpu import (
 )  # fmt: skip
 from eagre.backend.compilation.cells import Cell, cell, entry, prange, real, switch
 from eagre.backend.device import CpuDevice, Device, Launch, Work
-from eagre.kernels.mpdata import (
-    corrective_flux,
-    donor_flux,
-    inflow,
-    limiter,
-    magnitude,
-    pseudo_velocity,
-    ratio_of_four,
-    share_of,
-    third_across,
-    third_along,
-    third_corners,
-)
 
 LIMITED = switch("LIMITED", True)
 

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from eagre.errors import InputError
-from eagre.layouts import table
+from eagre.layouts import store
 from eagre.layouts.declared import PARAMETERS
 from eagre.layouts.gpu_properties import GpuProperties
 from eagre.layouts.store import Measured, Use
@@ -83,9 +83,9 @@ class LaunchParameters:
 @cache
 def reference() -> tuple[GpuProperties, dict[str, Any]]:
     """Return the device whose measured values the rules scale, and these values, including those of CPUs."""
-    measured = table.checked_table(table.stored(table.REFERENCE), table.REFERENCE)
-    on_cpu = table.checked_table(table.stored(table.CPU), table.CPU)
-    return table.properties_of_table(measured.device), {**measured.values, **on_cpu.values}
+    measured = store.checked_table(store.stored(store.REFERENCE), store.REFERENCE)
+    on_cpu = store.checked_table(store.stored(store.CPU), store.CPU)
+    return store.properties_of_table(measured.device), {**measured.values, **on_cpu.values}
 
 
 def usual_registers(precision: str) -> int:
@@ -106,8 +106,8 @@ def slug(name: str) -> str:
 
 def stored_for(gpu: GpuProperties) -> str | None:
     """Return the name of the measured table of a device; None for a partition or a variant of the device."""
-    for name in table.stored_names():
-        device = table.checked_table(table.stored(name), name).device
+    for name in store.stored_names():
+        device = store.checked_table(store.stored(name), name).device
         chip = (device["multiprocessors"], tuple(device["compute_capability"]))
         same_name = f"{slug(gpu.name)}-".startswith(f"{slug(device['name'])}-")
         if same_name and chip == (gpu.multiprocessors, gpu.compute_capability):
@@ -149,11 +149,11 @@ def _parameters_of(gpu: GpuProperties, path: Path | None, _changed: int) -> Laun
     user_values: dict[str, Any] = {}
     source, shipped = "rules, which give the values of the H200" if values == reference()[1] else "rules", Shipped()
     if name is not None:
-        stored = table.checked_table(table.stored(name), name)
+        stored = store.checked_table(store.stored(name), name)
         shipped = Shipped(name, stored.by_use)
         values, source = {**values, **stored.values}, name if stored.values else source
     if path is not None:
-        user_table = table.read_table(path)
+        user_table = store.read_table(path)
         if slug(user_table.device.get("name", gpu.name)) == slug(gpu.name):
             user_values = user_table.values
             _check_fits(user_values, gpu, str(path))

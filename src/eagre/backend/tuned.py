@@ -173,7 +173,7 @@ def _one(device: Device, kind: str, cells: int, precision: str, scheme: str, tun
     if not valid:
         other = _other(matching[-1].origin, origin)
         return Chosen(device, f"{shipped}; tuned values not used: measured with {other} (eagre tune)")
-    near = store.nearest(valid, cells)
+    near = store.nearest_entries(valid, cells)
     if not near:
         shapes = ", ".join(dict.fromkeys(" x ".join(map(str, entry.found["shape"])) for entry in valid))
         note = f"tuned for {_size(use)} on {shapes}: not used: the grid sizes differ too much (eagre tune case.toml)"

@@ -133,7 +133,7 @@ def _each(
 def _kernels(model: str | None, device: str, precision: str | None, size: list[int] | None) -> None:
     """Print the kernel profiles, one table per model, precision and size."""
     from eagre.cli.support.console import console, grid_table
-    from eagre.laboratory.bench.kernels import kernel_times
+    from eagre.laboratory.bench.benchmark import kernel_times
 
     for kind, real, points in _each(model, device, precision, size):
         rows = kernel_times(kind, device, real, points)

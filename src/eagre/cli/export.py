@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     import numpy as np
 
-    from eagre.io.rasters.cog import Band, Frame
+    from eagre.io.writers.gis import Band, Frame
     from eagre.plots.data.fields import FieldFile
 
 GEOTIFF, GEOJSON = (".tif", ".tiff"), (".geojson", ".json")
@@ -80,9 +80,9 @@ def export(
 def _frame(results: FieldFile, option: str | None) -> Frame:
     """Return the position of the cells and the coordinate reference system."""
     from eagre.errors import InputError
-    from eagre.io.rasters.cog import Frame
-    from eagre.io.rasters.grid_mapping import crs_of
+    from eagre.io.netcdf_attributes import crs_of
     from eagre.io.rasters.raster import parse_crs
+    from eagre.io.writers.gis import Frame
 
     items = results.dataset.data_vars.values()
     known = next((crs for item in items if (crs := crs_of(results.dataset, item, results.path))), None)
@@ -117,7 +117,7 @@ def _records(results: FieldFile, times: list[str] | None, numbers: list[int] | N
 def _write_maps(results: FieldFile, path: Path, frame: Frame, names: list[str], records: list[int], dry: float) -> None:
     """Write one band per variable and record; fields that do not change have one band."""
     from eagre.errors import InputError
-    from eagre.io.rasters.cog import write_geotiff
+    from eagre.io.writers.gis import write_geotiff
 
     maps = [(name, record) for name in names for record in (records if results.changes(name) else [0])]
     classes = [name for name in names if "flag_values" in results.attributes(name)]
@@ -137,7 +137,7 @@ def _band(results: FieldFile, name: str, record: int, dry: float) -> Band:
     """Return one map, NaN in dry cells."""
     import numpy as np
 
-    from eagre.io.rasters.cog import Band
+    from eagre.io.writers.gis import Band
 
     values, about = results.values(name, record), results.attributes(name)
     depth = results.depth_of(name, record)
@@ -158,7 +158,7 @@ def _write_outlines(
 ) -> None:
     """Write one feature per record: the cells with water deeper than `dry`, m."""
     from eagre.errors import InputError
-    from eagre.io.vectors.outline import outline, write_geojson
+    from eagre.io.writers.gis import outline, write_geojson
 
     if len(names) > 1:
         raise InputError(

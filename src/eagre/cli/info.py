@@ -256,7 +256,7 @@ def _series(path: Path) -> Rows:
     """Gauge output or any table of series."""
     import numpy as np
 
-    from eagre.plots.data.tables import read_columns
+    from eagre.plots.data.reading import read_columns
 
     names, values = read_columns(path)
     rows = [("file", f"{path}: table of {values.shape[0]} rows")]
@@ -335,7 +335,7 @@ def _memory() -> tuple[int, int]:
     """Return the total and the free memory, bytes; zeros where the system does not report them."""
     import os
 
-    from eagre.backend.memory import free_host_memory
+    from eagre.backend.device import free_host_memory
 
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"), free_host_memory()
@@ -373,7 +373,7 @@ def compare(
     from eagre.cli.support.console import console, grid_table
     from eagre.errors import InputError
     from eagre.io.files import read_values
-    from eagre.laboratory.validation.comparison.compare import difference, differing_axis
+    from eagre.laboratory.validation.compare import difference, differing_axis
     from eagre.plots.data.reading import open_dataset
 
     with open_dataset(first) as a, open_dataset(second) as b:

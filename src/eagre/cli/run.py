@@ -231,9 +231,8 @@ def _run(
     `signals` : recorded from the first file on; `free` : tuning may select the number of threads; `again` : the command
     of this run, to which `--restart` is added.
     """
-    from eagre.cli.support.console import console, print_rows
+    from eagre.cli.support.console import console, preparing, print_rows
     from eagre.cli.support.outputs import check_disk
-    from eagre.cli.support.progress import preparing
 
     out = console()
     with preparing(out, quiet=quiet):
@@ -288,8 +287,8 @@ def restore(case: Case, model: Model, origin: Path) -> None:
 
 def _go(case: Case, model: Model, plan: OutputPlan, out: Console, quiet: bool) -> RunSummary:
     """Open the files, run to the end and close the files; write a restart file if closing an output fails."""
+    from eagre.cli.support.console import ProgressView
     from eagre.cli.support.outputs import make_events, write_log
-    from eagre.cli.support.progress import ProgressView
     from eagre.stepping.run import restart_paths, save_state
     from eagre.stepping.run import run as run_loop
 

@@ -84,8 +84,7 @@ def _searches(
     from eagre.errors import InputError
     from eagre.laboratory.bench.tuning.compilers import Compilers
     from eagre.laboratory.bench.tuning.schemes import tune_schemes
-    from eagre.laboratory.bench.tuning.targets import check_sizes
-    from eagre.laboratory.bench.tuning.tuner import begin_compiling, forget, tune_benchmark, tune_case
+    from eagre.laboratory.bench.tuning.tuner import begin_compiling, check_sizes, forget, tune_benchmark, tune_case
     from eagre.models.registry import load_case
 
     if (what is None) != everything:
@@ -169,7 +168,7 @@ def _show_all(out: Any, results: Sequence[Found], left_out: Sequence[str]) -> No
 def _show(out: Any, results: Sequence[Found]) -> None:
     """Print the table of the results."""
     from eagre.cli.support.console import grid_table
-    from eagre.tuning.space import describe
+    from eagre.tuning.spaces import describe
 
     columns = ["space", "scheme", "precision", "cells", "before, us", "after, us", "gain", "best", "tried", "failed"]
     rows = []

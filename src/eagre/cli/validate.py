@@ -10,9 +10,8 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from eagre.laboratory.reproduce.registry import Item
-    from eagre.laboratory.reproduce.verdicts import Line
-    from eagre.laboratory.validation.comparison.result import Result
+    from eagre.laboratory.reproduce.registry import Item, Line
+    from eagre.laboratory.validation.result import Result
 
 
 def validate(

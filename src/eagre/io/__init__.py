@@ -8,13 +8,11 @@ from eagre.io.rasters.dem import Dem, read_dem, read_raster
 from eagre.io.rasters.resample import dem_to_corners, grid_from_dem, raster_to_centres
 from eagre.io.records.writer import WriterSetup
 from eagre.io.restart import RestartHeader, read_restart, read_restart_header, write_restart
-from eagre.io.tables.heights import read_heights
 from eagre.io.tables.series import read_series
+from eagre.io.tables.sounding import read_heights
 from eagre.io.weather.weather import Weather, read_weather
 from eagre.io.writers.field_files import FieldWriter
-from eagre.io.writers.measured import MeasuredWriter
-from eagre.io.writers.particles import ParticleWriter
-from eagre.io.writers.profiles import ProfileWriter
+from eagre.io.writers.measured import MeasuredWriter, ParticleWriter, ProfileWriter
 from eagre.io.writers.stations import GaugeWriter, ProbeWriter
 
 __all__ = [

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from eagre.plots.animation import animate
-from eagre.plots.contours import plot_contours
+from eagre.plots.contours import plot_contours, plot_tracks
 from eagre.plots.data.reading import open_raster, open_results
 from eagre.plots.data.results import FieldFile, GaugeFile, NumberFile, ProfileFile, SpectrumFile, TrackFile
 from eagre.plots.gauges import plot_gauges, plot_numbers
 from eagre.plots.heights import plot_profiles, plot_spectra
 from eagre.plots.isosurface import plot_isosurface
 from eagre.plots.maps import plot_map
-from eagre.plots.tracks import plot_tracks
 
 __all__ = [
     "FieldFile",

@@ -1,4 +1,4 @@
-"""Contour lines of one field of one or two files, overlaid."""
+"""Lines on a map: contours of one field of one or two files, and particle tracks."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.plots.drawing.frames import heading, save, titles
-from eagre.plots.drawing.style import RC, length_unit, new_figure
+from eagre.plots.drawing.style import INK, RC, length_unit, new_figure, nice_time
 
 if TYPE_CHECKING:
     from eagre.plots.data.fields import FieldFile
+    from eagre.plots.data.results import TrackFile
 
 COLOURS = ("black", "#c4141c")  # of the first and the second file
 INTERVALS = 14  # largest number of intervals between contour levels
+_TRACK = "#2f78b4"
 
 
 def plot_contours(
@@ -102,3 +104,59 @@ def _check_plane(one: FieldFile, first: FieldFile) -> None:
         got = f"{one.path.name} over {' and '.join(one.axes)}, {first.path.name} over {' and '.join(first.axes)}"
         raise InputError(got, allowed="files over the same axes", fix='--slice "z = 500 m"',
                          problem="The planes of the two files differ.")  # fmt: skip
+
+
+def plot_tracks(tracks: TrackFile, output: str | Path, *, dpi: int = 150) -> Path:
+    """Draw the track of every particle, with a dot at its last position.
+
+    Parameters
+    ----------
+    tracks : TrackFile
+    output : str or Path
+        Picture to write; the file extension selects the format (png, pdf, svg).
+    dpi : int
+        Dots per inch.
+
+    Returns
+    -------
+    Path
+        `output`.
+    """
+    from matplotlib import rc_context
+
+    x, y = broken(tracks.x), broken(tracks.y)
+    hidden = np.isnan(x) | np.isnan(y)
+    x, y = np.where(hidden, np.nan, x), np.where(hidden, np.nan, y)
+    scale, unit = length_unit(max(float(np.nanmax(a) - np.nanmin(a)) for a in (tracks.x, tracks.y)))
+    with rc_context(RC):
+        figure = new_figure(8.0, 7.0)
+        axes = figure.add_subplot()
+        axes.plot(x * scale, y * scale, color=_TRACK, linewidth=0.9, alpha=0.8)
+        axes.plot(tracks.x[-1] * scale, tracks.y[-1] * scale, "o", color=INK, markersize=2.5)
+        axes.set(xlabel=f"x ({unit})", ylabel=f"y ({unit})", aspect="equal")
+        axes.ticklabel_format(style="plain", useOffset=False)
+        span = " to ".join(nice_time(float(time)) for time in tracks.times[[0, -1]])
+        titles(axes, tracks.title).set_text(f"{tracks.x.shape[1]} particles, t = {span}")
+        save(figure, output, dpi)
+    return Path(output)
+
+
+def broken(positions: np.ndarray) -> np.ndarray:
+    """Return coordinates of tracks with a gap (NaN) where a particle crosses a periodic boundary.
+
+    Parameters
+    ----------
+    positions : (n, particles)
+
+    Returns
+    -------
+    array, (2 n - 1, particles)
+        One additional row between two records: their mean, or NaN if they differ by more than half of the tracks'
+        extent.
+    """
+    steps = np.diff(positions, axis=0)
+    half = 0.5 * float(np.nanmax(positions) - np.nanmin(positions))
+    rows = np.empty((2 * positions.shape[0] - 1, positions.shape[1]))
+    rows[::2] = positions
+    rows[1::2] = np.where(np.abs(steps) > half, np.nan, 0.5 * (positions[1:] + positions[:-1]))
+    return rows

@@ -163,7 +163,7 @@ def _panel(
 
 def _observed(gauges: GaugeFile, path: str | Path) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return times and observations by the name of the gauge."""
-    from eagre.plots.data.tables import read_observed
+    from eagre.plots.data.reading import read_observed
 
     when, columns = read_observed(path)
     observed = {name: (when, columns[name]) for name in gauges.names if name in columns}

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eagre.errors import InputError
-from eagre.plots.data.fields import WET_DEPTH
-from eagre.plots.data.water import DEPTH, SURFACE, water_of
+from eagre.plots.data.fields import DEPTH, SURFACE, WET_DEPTH, water_of
 from eagre.plots.drawing.frames import colour_range, few, heading, save, titles, value_range
 from eagre.plots.drawing.labels import period_of
 from eagre.plots.drawing.style import (
@@ -33,7 +32,7 @@ from eagre.plots.drawing.style import (
     shaded_land,
 )
 from eagre.plots.drawing.vectors import Arrows
-from eagre.plots.profiles import ProfilePicture
+from eagre.plots.heights import ProfilePicture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -281,7 +280,7 @@ class FloodPicture(MapPicture):
     Parameters
     ----------
     fields : FieldFile
-        Fields or maxima with the water of `eagre.plots.data.water.water_of`.
+        Fields or maxima with the water of `eagre.plots.data.fields.water_of`.
     records : list of int
         Records that determine the colour ranges.
     vectors : bool

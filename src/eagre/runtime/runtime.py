@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eagre.backend.device import Device
-from eagre.backend.exchange import Message
-from eagre.backend.group import BARRIER, Group, without_gaps
+from eagre.backend.group import BARRIER, Group, Message, without_gaps
 from eagre.backend.group import Stage as Schedule
 from eagre.decomposition import Decomposition
 from eagre.runtime.exchanges import Access, planned

@@ -14,8 +14,8 @@ from xarray.core import indexing
 
 from eagre.errors import InputError, do_all
 from eagre.io.files import choose, is_store, reading
+from eagre.plots.data.reading import read_series_csv
 from eagre.plots.data.results import GaugeFile, NumberFile
-from eagre.plots.data.tables import read_series_csv
 from eagre.sweeps.records import FINISHED, Record, read_records, text_of
 
 MEMBER = "member"

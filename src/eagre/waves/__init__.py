@@ -4,24 +4,27 @@ from eagre.waves.dispersion import angular_frequency, group_velocity, wave_numbe
 from eagre.waves.forces import CylinderForce, morison_force
 from eagre.waves.linear import AiryWave, LinearWaves
 from eagre.waves.measured import MeasuredWaves
-from eagre.waves.nonlinear.breaking import highest_wave
-from eagre.waves.nonlinear.steady import RegularWave
+from eagre.waves.nonlinear.steady import RegularWave, highest_wave
 from eagre.waves.nonlinear.stokes import StokesWave
 from eagre.waves.nonlinear.stream_function import StreamFunctionWave
 from eagre.waves.points import FixedPoints
 from eagre.waves.reflection import Reflection, separate_reflection
 from eagre.waves.seas.sea import FocusedGroup, Sea
-from eagre.waves.seas.spectra import TMA, Jonswap, PiersonMoskowitz, Spectrum, TabulatedSpectrum
-from eagre.waves.seas.spectrum_files import read_directional_spectrum
-from eagre.waves.seas.spreading import (
+from eagre.waves.seas.spectra import (
+    TMA,
     CosineSpreading,
     DirectionalSpectrum,
+    Jonswap,
     NormalSpreading,
+    PiersonMoskowitz,
+    Spectrum,
     Spreading,
+    TabulatedSpectrum,
     WrappedNormalSpreading,
     from_nautical,
     to_nautical,
 )
+from eagre.waves.seas.spectrum_files import read_directional_spectrum
 from eagre.waves.statistics import SeaState, ZeroCrossingWaves, power_spectrum, sea_state, zero_crossings
 
 __all__ = [

@@ -161,7 +161,7 @@ select_larger: Any = cuda
 select_both: Any = cuda
 select_by_sign: Any = cuda
 load_early: Any = cuda
-"""Load that the compiler does not move; see `eagre.backend.cuda.reciprocals`."""
+"""Load that the compiler does not move; see `eagre.backend.cuda.ptx_instructions`."""
 
 flat_load: Any = cuda
 """Loads and stores by flat index, and of several values at once; see `eagre.backend.cuda.memory`."""
@@ -192,13 +192,13 @@ copies_arrived_but_last: Any = cuda
 mbarrier_arrive: Any = cuda
 mbarrier_init: Any = cuda
 mbarrier_wait: Any = cuda
-"""Split barriers with separate arrive and wait; see `eagre.backend.cuda.mbarrier`."""
+"""Split barriers with separate arrive and wait; see `eagre.backend.cuda.ptx_instructions`."""
 launch_dependents: Any = cuda
 """Allow the next kernel to start; `grid_dependency_wait`: wait until all stores of previous kernels are visible."""
 grid_dependency_wait: Any = cuda
 
 prefetch: Any = cuda
-"""Prefetch hint for ``array[k, j, i]`` on a CPU; see `eagre.backend.cuda.prefetch`."""
+"""Prefetch hint for ``array[k, j, i]`` on a CPU; see `eagre.backend.cpu.intrinsics`."""
 
 prange: Any = range
 """Parallel range in CPU entries; `range` in plain Python."""

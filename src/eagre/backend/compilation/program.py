@@ -26,7 +26,7 @@ PRECISIONS = {"single": "float32", "double": "float64"}
 _COMPLEX = {"single": "complex64", "double": "complex128"}
 
 _HEADERS = {
-    "python": "from eagre.backend.simulated.uncompiled import driver, formula, prange, prefetch, serial_driver\n",
+    "python": "from eagre.backend.uncompiled import driver, formula, prange, prefetch, serial_driver\n",
     "cpu": (
         "from eagre.backend.cpu.compiler import driver, formula, prange, serial_driver\n"
         "from eagre.backend.cpu.compiler import flush_subnormals, prefetch, put_back\n"
@@ -41,22 +41,22 @@ _HEADERS = {
         "from eagre.backend.cuda.memory import release_registers, acquire_registers\n"
         "from eagre.backend.cuda.memory import copies_arrived, copies_arrived_but_last, copies_in_group\n"
         "from eagre.backend.cuda.memory import address_at, bytes_of, copy_16_bytes_async, copy_element_async\n"
-        "from eagre.backend.cuda.mbarrier import mbarrier_arrive, mbarrier_init, mbarrier_wait\n"
-        "from eagre.backend.cuda.reciprocals import load_early, rcp_seed, rsqrt_seed\n"
-        "from eagre.backend.cuda.reciprocals import select_both, select_by_sign, select_larger, select_smaller\n"
+        "from eagre.backend.cuda.ptx_instructions import mbarrier_arrive, mbarrier_init, mbarrier_wait\n"
+        "from eagre.backend.cuda.ptx_instructions import load_early, rcp_seed, rsqrt_seed\n"
+        "from eagre.backend.cuda.ptx_instructions import select_both, select_by_sign, select_larger, select_smaller\n"
     ),
     "simulator": (
-        "from eagre.backend.simulated.kernels import cuda, driver, formula\n"
-        "from eagre.backend.simulated.kernels import load_early, prefetch_l2\n"
-        "from eagre.backend.simulated.kernels import mbarrier_arrive, mbarrier_init, mbarrier_wait\n"
-        "from eagre.backend.simulated.kernels import flat_load, flat_store, load_here, load_volatile\n"
-        "from eagre.backend.simulated.kernels import load_offset32, store_offset32\n"
-        "from eagre.backend.simulated.kernels import load_four, load_two, store_four, store_two\n"
-        "from eagre.backend.simulated.kernels import two_in_word, two_of_word\n"
-        "from eagre.backend.simulated.kernels import grid_dependency_wait, launch_dependents, named_barrier\n"
-        "from eagre.backend.simulated.kernels import release_registers, acquire_registers\n"
-        "from eagre.backend.simulated.kernels import copies_arrived, copies_arrived_but_last, copies_in_group\n"
-        "from eagre.backend.simulated.kernels import address_at, bytes_of, copy_16_bytes_async, copy_element_async\n"
+        "from eagre.backend.simulated import cuda, driver, formula\n"
+        "from eagre.backend.simulated import load_early, prefetch_l2\n"
+        "from eagre.backend.simulated import mbarrier_arrive, mbarrier_init, mbarrier_wait\n"
+        "from eagre.backend.simulated import flat_load, flat_store, load_here, load_volatile\n"
+        "from eagre.backend.simulated import load_offset32, store_offset32\n"
+        "from eagre.backend.simulated import load_four, load_two, store_four, store_two\n"
+        "from eagre.backend.simulated import two_in_word, two_of_word\n"
+        "from eagre.backend.simulated import grid_dependency_wait, launch_dependents, named_barrier\n"
+        "from eagre.backend.simulated import release_registers, acquire_registers\n"
+        "from eagre.backend.simulated import copies_arrived, copies_arrived_but_last, copies_in_group\n"
+        "from eagre.backend.simulated import address_at, bytes_of, copy_16_bytes_async, copy_element_async\n"
     ),
 }
 
@@ -100,7 +100,7 @@ def _generated(entry: Cell, target: str, precision: str, switches: Mapping[str, 
         header += "from eagre.backend.cuda.memory import no_instruction as launch_dependents\n"
         header += "from eagre.backend.cuda.memory import keep_registers as release_registers\n"
         header += "from eagre.backend.cuda.memory import keep_registers as acquire_registers\n"
-        header += "from eagre.backend.cuda.mbarrier import mbarrier_poll as mbarrier_wait\n"
+        header += "from eagre.backend.cuda.ptx_instructions import mbarrier_poll as mbarrier_wait\n"
     if target == "cpu" and not switches.get("FUSED", True):
         header += "from eagre.backend.cpu.compiler import unfused_driver as driver, unfused_formula as formula\n"
     if any("cplx" in definition for definition in definitions.values()):
@@ -158,7 +158,7 @@ def _renamed(body: Cell, name: str) -> str:
 
 
 def _flushed(text: str) -> str:
-    """Return a CPU entry whose parallel loop flushes subnormal numbers to zero (see `eagre.backend.cpu.subnormals`)."""
+    """Return a CPU entry whose parallel loop flushes subnormal numbers to zero (see `eagre.backend.cpu.intrinsics`)."""
     if "in prange(" not in text:
         return text
     lines = text.splitlines()

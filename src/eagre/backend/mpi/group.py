@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device, HostCall, Launch, Transfer, Work
-from eagre.backend.exchange import Transport
-from eagre.backend.group import BARRIER, Group, Stage, after_others
+from eagre.backend.group import BARRIER, Group, Stage, Transport, after_others
 from eagre.backend.mpi.transport import MpiTransport, wait
 from eagre.errors import EagreError
 
@@ -321,10 +320,10 @@ def _copy_of(local: Device, of: type, comm: Any, owner: int) -> Any:
 
 
 def peers_of(comm: Any, device: Device) -> Any:
-    """Return `eagre.backend.mpi.peers.Peers` if the GPUs can read the memory of each other, otherwise None."""
-    from eagre.backend.mpi import peers
+    """Return `eagre.backend.mpi.gpu_exchange.Peers` if the GPUs can read the memory of each other, otherwise None."""
+    from eagre.backend.mpi import gpu_exchange
 
-    return peers.peers_of(comm, device)
+    return gpu_exchange.peers_of(comm, device)
 
 
 def _to_host(launches: Iterable[Work]) -> list[Work]:

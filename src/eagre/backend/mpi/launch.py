@@ -89,7 +89,7 @@ def message_speed(comm: Any, device: Device, rank: int) -> MessageSpeed:
     """
     import numpy as np
 
-    from eagre.backend.exchange import Message
+    from eagre.backend.group import Message
     from eagre.backend.mpi.group import connected
 
     group, seconds = connected(device, comm), []
@@ -167,7 +167,7 @@ def _gpu_of(rank: int) -> int:
 
 def _check_distinct(comm: Any, device: Any) -> None:
     """Raise `DeviceError` if two processes have one GPU."""
-    from eagre.backend.mpi.nccl import identity_of
+    from eagre.backend.mpi.gpu_exchange import identity_of
 
     mine = identity_of(device.index)
     every = comm.allgather(mine)

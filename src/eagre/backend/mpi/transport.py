@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import HostCall, Launch
-from eagre.backend.exchange import LocalTransport, Message, Stage, message_size, region_views
+from eagre.backend.group import LocalTransport, Message, Stage, message_size, region_views
 
 QUICK_TESTS = 1000  # tests of requests before pauses
 LAUNCHER = os.getppid()  # process that started this one
@@ -48,7 +48,7 @@ class MpiTransport(LocalTransport):
         if not (sent or received):
             return group.copies(group.local, copies)
         if group.local.kind == "cuda":
-            from eagre.backend.mpi.nccl import exchange_launches
+            from eagre.backend.mpi.gpu_exchange import exchange_launches
 
             return exchange_launches(group, sent, received, copies)
         return [HostCall(HostExchange(group.comm, sent, received, copies), ())]

@@ -73,7 +73,7 @@ def input_of(value: str, info: ValidationInfo, *suffixes: str) -> Path:
 
 
 def _vector_file(value: Any, info: ValidationInfo) -> Path:
-    from eagre.io.vectors.vector import SUFFIXES
+    from eagre.io.vectors import SUFFIXES
 
     return input_of(value, info, *SUFFIXES)
 

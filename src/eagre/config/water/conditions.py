@@ -160,7 +160,7 @@ class InsidePlace(Section):
         if self.file is None:
             line = boundaries.InternalLine if self.area is None else boundaries.InternalArea
             return [line(self.points or self.area or [], condition, self.name)]
-        from eagre.io.vectors.vector import read_features
+        from eagre.io.vectors import read_features
 
         geometries = [
             (feature.name, kind, coordinates)

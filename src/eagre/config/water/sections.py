@@ -14,11 +14,9 @@ import numpy as np
 from pydantic import PlainValidator, ValidationInfo, model_validator
 
 from eagre.config.case import Case
-from eagre.config.maps import MapsSection
-from eagre.config.named_locations import locations_of_file
 from eagre.config.problems import Key
 from eagre.config.section import Section, case_key, check, only_one
-from eagre.config.sections import MeasuredSection
+from eagre.config.sections import MapsSection, MeasuredSection, locations_of_file
 from eagre.config.toml import literal
 from eagre.config.values.field_values import (
     DepthField,
@@ -27,17 +25,18 @@ from eagre.config.values.field_values import (
     NumberField,
     PressureField,
     SpeedField,
+    cells_in_none,
+    property_of,
 )
 from eagre.config.values.signals import NumberSignal, SeriesFile, Signal, StressSignal, signal
 from eagre.config.values.types import Beta, InputFile, PositiveSeconds, Rate, SeriesOutputFile, key_of
-from eagre.config.values.zones import cells_in_none, property_of
 from eagre.config.water.conditions import BoundariesSection, InsidePlace
 from eagre.config.water.terrain import BedSection, GridSection, check_terrain, make_terrain
 from eagre.config.water.weather import CycloneSection, WeatherSection
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.io.vectors.named_locations import NamedLocations, read_lines
+from eagre.io.vectors import NamedLocations, read_lines
 from eagre.local_rows import LocalRows
 from eagre.time_varying.series import Series
 
@@ -100,7 +99,7 @@ class ZoneSignals:
 
     def fractions(self, grid: Grid) -> tuple[list[str], np.ndarray]:
         """Return the names of the zones in the domain, and masks that are 1 in cells whose centre is in the zone."""
-        from eagre.io.vectors.vector import SUFFIXES
+        from eagre.io.vectors import SUFFIXES
 
         by_polygon = self.section.zones.suffix.lower() in SUFFIXES
         zones = self._of_polygons(grid) if by_polygon else self._of_raster(grid)
@@ -147,7 +146,7 @@ class ZoneSignals:
         return self.named[name]
 
     def _of_polygons(self, grid: Grid) -> dict[str, np.ndarray]:
-        from eagre.io.vectors.vector import read_features, zone_numbers
+        from eagre.io.vectors import read_features, zone_numbers
 
         path, key = self.section.zones, self.section.name
         features = read_features(path, grid, ("Polygon",), self.section.layer)

@@ -13,6 +13,7 @@ from eagre.boundaries.internal import length_in_cells
 from eagre.config.problems import Problem, Problems
 from eagre.config.section import Section, case_key, only_one
 from eagre.config.values.expressions import Expression
+from eagre.config.values.field_values import FeatureValue
 from eagre.config.values.types import (
     Coordinate,
     Extent,
@@ -25,7 +26,6 @@ from eagre.config.values.types import (
     quantity,
 )
 from eagre.config.values.units import parse_quantity
-from eagre.config.values.zones import FeatureValue
 from eagre.constants import LONGEST, SHORTEST
 from eagre.errors import InputError
 from eagre.grid import Grid
@@ -96,7 +96,7 @@ class LeveeSection(Section):
         if self.points is not None:
             yield parse_quantity(self.crest, "length", "crest"), np.array(self.points, np.float64)
             return
-        from eagre.io.vectors.vector import read_features
+        from eagre.io.vectors import read_features
 
         assert self.file is not None
         for feature in read_features(self.file, grid, ("LineString",), self.layer):

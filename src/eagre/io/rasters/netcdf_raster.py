@@ -15,10 +15,8 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.io.files import choose, listing, read_values
-from eagre.io.rasters.grid_mapping import LENGTHS, crs_of, true_degrees
+from eagre.io.netcdf_attributes import LENGTHS, ZONES, crs_of, true_degrees, without_invalid, without_zone
 from eagre.io.rasters.raster import Around, Dem, metric_crs, parse_crs, refuse_degrees, rolled
-from eagre.io.rasters.valid_range import without_invalid
-from eagre.io.tables.time_units import ZONES, without_zone
 
 UNLOCKED = {"locking": False}
 """HDF5 options, which must be equal for all readers of an open file."""

@@ -14,10 +14,9 @@ import numpy as np
 from eagre.arguments import check_series_fill
 from eagre.errors import InputError
 from eagre.io.files import choose, input_file, listing, read_values
+from eagre.io.netcdf_attributes import ZONES, read_reference, without_invalid
 from eagre.io.rasters.netcdf_raster import open_netcdf
-from eagre.io.rasters.valid_range import without_invalid
 from eagre.io.tables.table import Table, find_column, parse_date, read_table, split_unit
-from eagre.io.tables.time_units import ZONES, read_reference
 from eagre.time_varying.series import Series
 
 _SECONDS = {

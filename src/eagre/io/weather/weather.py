@@ -16,12 +16,11 @@ from eagre.arguments import find_fill, is_fill
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.io.files import choose, input_file, listing, reading
-from eagre.io.rasters.grid_mapping import crs_of, metres_of, true_degrees
+from eagre.io.netcdf_attributes import crs_of, metres_of, true_degrees, without_invalid
 from eagre.io.rasters.lattice import Lattice, reprojected
 from eagre.io.rasters.netcdf_raster import is_axis, is_degrees, kept_open, open_netcdf
 from eagre.io.rasters.raster import parse_crs
-from eagre.io.rasters.valid_range import without_invalid
-from eagre.io.weather import weather_units as units
+from eagre.io.weather import records as units
 from eagre.io.weather.records import MIN_RAIN, Kind, RecordSeries, bounds_of, joined, model_bounds, model_times
 from eagre.time_varying.fields import TimeVaryingField
 

@@ -1,7 +1,11 @@
-"""Benchmark of a model: verify the results first, then time the steps.
+"""Benchmark of a model: verify the results, then time the steps; operations per step, and profile of the kernels.
 
 Records have the keys `KEYS`. Speeds are compared with the bandwidth of a large copy, measured in the same call on the
 same device with the same number of threads.
+
+The constants of operations per cell and step are counted on the kernels of a CPU in double precision
+(`tests/unit/test_bench_operations.py`), without the edges of tiles. Comparisons, minima, maxima, signs and |x| are not
+counted. The potential-flow waves, whose steps iterate, and the anelastic model, whose tiles overlap, have no constants.
 """
 
 from __future__ import annotations
@@ -11,19 +15,39 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from eagre.backend.compilation.origin import cache_bytes
 from eagre.backend.device import Device
 from eagre.backend.select import select
-from eagre.backend.timing import times_of
+from eagre.backend.timing import profiling_device, times_of
 from eagre.contract import Model, field_type
 from eagre.errors import EagreError, InputError, MemoryNeededError
 from eagre.laboratory.bench import machine
-from eagre.laboratory.bench.operations import rate_text
 from eagre.laboratory.bench.subject import Benchmark
-from eagre.tuning.roofline import peak_operations
+from eagre.tuning.roofline import Operations, Routine, peak_operations
 
+OPERATIONS = {
+    ("shallow-water", "rk2"): Operations(213, 221, 8, 16),
+    ("shallow-water", "euler"): Operations(105, 109, 4, 8),
+    ("shallow-water", "srk2"): Operations(235, 249, 10, 18),
+    ("shallow-water", "ds1"): Operations(129, 152, 6, 14),
+    ("shallow-water", "ds2"): Operations(264, 310, 12, 28),
+    ("shallow-water-adi", "mike21"): Operations(150, 83, 19, 4),
+    ("shallow-water-adi", "default"): Operations(248, 219, 29, 6),
+    ("barotropic", "bleichrodt2011"): Operations(24, 12, 1, 0),
+    ("barotropic", "default"): Operations(41, 20, 1, 0),
+}
+"""Operations per cell and step, by model and variant of its benchmark; without the transforms of the barotropic model.
+
+An open boundary, rain, wind or a varying roughness add operations.
+"""
+
+TRANSFORMS = {"barotropic": 2}
+"""Sine transforms of every row per step; 5/2 log2(n) operations per point each, the usual count of real transforms."""
+
+SOURCE_OPERATIONS = {"shallow-water-adi": ("mike21", 422)}
+"""Operations per cell and step that the source of a model counts, with its name."""
 IDENTITY = ("model", "case", "variant", "precision", "device", "threads", "shape")
 """Keys that identify a measurement."""
 KEYS = (
@@ -38,6 +62,34 @@ SUBJECTS = {
     "potential-waves": ("eagre.laboratory.bench.potential_waves", "Tanks"),
     "anelastic": ("eagre.laboratory.bench.anelastic", "Turbulence"),
 }
+STEPS = 3
+
+
+def operations_of_step(record: Mapping[str, Any]) -> float | None:
+    """Return the operations per cell and step of a benchmark record; None if they were not counted."""
+    counted = OPERATIONS.get((record["model"], record["variant"]))
+    if counted is None:
+        return None
+    return counted.total + TRANSFORMS.get(record["model"], 0) * 2.5 * math.log2(record["shape"][-1])
+
+
+def rate_text(record: Mapping[str, Any], peak: float) -> str:
+    """Return the rate of operations of a record and its fraction of the roofline, or an empty text.
+
+    The roofline is the smaller of `peak`, operations/s, and the rate at the copy bandwidth, which limits grids larger
+    than the cache only.
+    """
+    operations, speed = operations_of_step(record), record["cell_steps_per_s"]
+    if operations is None:
+        return ""
+    limited = record["fraction_of_copy"] is not None
+    bandwidth = 1e9 * record["copy_gb_per_s"] if limited else math.inf
+    rates = Routine(record["model"], operations, record["bytes_per_cell"]).measured(speed, 1.0, bandwidth, peak)
+    text = f"; {rates.operations / 1e9:.3g} Gflop/s, {rates.fraction:.0%} of the roofline"
+    if record["model"] not in SOURCE_OPERATIONS:
+        return text
+    name, number = SOURCE_OPERATIONS[record["model"]]
+    return f"{text}; {number * speed / 1e9:.3g} Gflop/s as {name} counts"
 
 
 def bench(kind: str, *arguments: Any, **options: Any) -> list[dict[str, Any]]:
@@ -209,3 +261,60 @@ def _record(
         "fraction_of_copy": None if cached else traffic * speed / copy,
         "copy_gb_per_s": copy / 1e9,
     }
+
+
+class KernelTime(NamedTuple):
+    """Timing of a kernel within a step."""
+
+    name: str
+    calls: float  # per step
+    microseconds: float  # per step
+    share: float  # fraction of the time of all kernels
+
+
+def kernel_times(
+    kind: str,
+    device: str | Device = "auto",
+    precision: str = "single",
+    size: int | None = None,
+    variant: str | None = None,
+    steps: int = STEPS,
+) -> list[KernelTime]:
+    """Return the kernel times of a model's benchmark, the longest first; each launch is timed alone on an idle device.
+
+    The time of a step is less than their sum if launches overlap, and more if the device waits for the host.
+
+    Parameters
+    ----------
+    kind : str
+        As in `bench`.
+    device : str or Device
+    precision : {"single", "double"}
+    size : int, optional
+        Cells or points per side; the smallest size of the benchmark by default.
+    variant : str, optional
+        The first variant by default.
+    steps : int
+        Number of profiled steps, after the same number of warm-up steps.
+
+    Raises
+    ------
+    InputError
+        For a model or a variant without a benchmark, and for several GPUs.
+    """
+    subject, chosen = subject_of(kind, [variant] if variant else ()), select(device)
+    variant, watching = variant or subject.variants[0], profiling_device(chosen)
+    model = subject.checked_model(size or subject.sizes[chosen.kind][0], watching, precision, variant)
+    work = model.steps_without_checks(1)
+    for _ in range(steps):
+        work()
+    watching.forget()
+    steps_before = model.steps
+    for _ in range(steps):
+        work()
+    built, total = model.steps - steps_before, sum(one.seconds for one in watching.seen.values())
+    rows = [
+        KernelTime(name, one.calls / built, 1e6 * one.seconds / built, one.seconds / total)
+        for name, one in watching.seen.items()
+    ]
+    return sorted(rows, key=lambda row: -row.share)

@@ -14,7 +14,7 @@ from eagre.grid import Grid
 from eagre.laboratory.bench.subject import Benchmark
 from eagre.laboratory.cases.wave_tanks import TANKS
 from eagre.models.potential_waves.inputs import check_points
-from eagre.solvers.multigrid.grids import Axis, near
+from eagre.solvers.multigrid.plan import Axis, near
 
 PARTS = {"standing-wave": 1, "whalin": 16, "berkhoff": 2}  # ratio of the numbers of intervals along x and y
 ORDERS = {"standing-wave": 6, "whalin": 6, "berkhoff": 4}

@@ -10,9 +10,8 @@ from typing import Any
 
 from eagre.errors import DeviceError, EagreError, InputError
 from eagre.laboratory.papers import Number, paper
-from eagre.laboratory.reproduce.registry import Item, Run, items_named, source_named
+from eagre.laboratory.reproduce.registry import Item, Line, NotRun, Run, holds, items_named, not_run, source_named
 from eagre.laboratory.reproduce.tables import draw_numbers, stored_lines, stored_note, write_report
-from eagre.laboratory.reproduce.verdicts import Line, NotRun, holds, not_run
 
 PRECISIONS = ("single", "double")
 MAX_SECONDS = 60.0

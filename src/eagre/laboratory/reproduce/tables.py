@@ -12,7 +12,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eagre.laboratory.reproduce.verdicts import NOT_RUN, Line
+from eagre.laboratory.reproduce.registry import NOT_RUN, Line
 
 if TYPE_CHECKING:
     from eagre.laboratory.reproduce.registry import Item

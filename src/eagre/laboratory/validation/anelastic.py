@@ -22,9 +22,9 @@ from eagre.laboratory.cases.atmosphere import (
     taylor_green_cube,
     taylor_green_velocity,
 )
-from eagre.laboratory.validation.comparison.result import Check, Run, Validation, each, once
+from eagre.laboratory.validation.result import Check, Run, Validation, each, once
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.models.anelastic.sampling.diagnostics import enstrophy
+from eagre.models.anelastic.sampling.outputs import enstrophy
 
 Array = np.ndarray
 HALF_WIDTH, WIND, FREQUENCY = 5e3, 10.0, 0.01

@@ -18,9 +18,8 @@ from eagre.laboratory.cases.gyres import (
     munk_profile_discrete,
     stommel_profile,
 )
-from eagre.laboratory.validation.comparison.measures import observed_orders, relative_norms
-from eagre.laboratory.validation.comparison.pictures import draw_flow
-from eagre.laboratory.validation.comparison.result import BOTH, Check, Run, Validation, each, once
+from eagre.laboratory.validation.measures import draw_flow, observed_orders, relative_norms
+from eagre.laboratory.validation.result import BOTH, Check, Run, Validation, each, once
 from eagre.solvers.poisson import reference, solve_poisson
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from eagre.backend.select import select
 from eagre.grid import Grid
 from eagre.laboratory.cases import wave_tanks
 from eagre.laboratory.cases.ow3d_reference import BAR, CODE, WHALIN, read_table
-from eagre.laboratory.validation.comparison.measures import observed_orders, surface_at
-from eagre.laboratory.validation.comparison.pictures import draw_gauges, draw_harmonics
-from eagre.laboratory.validation.comparison.result import Check, Run, Validation, each, once
+from eagre.laboratory.validation.measures import draw_gauges, draw_harmonics, observed_orders, surface_at
+from eagre.laboratory.validation.result import Check, Run, Validation, each, once
 from eagre.models.potential_waves.boundaries.relaxation_zones import RelaxationZone
 from eagre.models.potential_waves.laplace.solver import LaplaceProblem
 from eagre.models.potential_waves.laplace.stencils import Vertical

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from eagre.errors import InputError
-from eagre.laboratory.validation.comparison.result import PRECISIONS, Result, Setting, Validation, write_report
+from eagre.laboratory.validation.result import PRECISIONS, Result, Setting, Validation, write_report
 
 
 def validations(kind: str) -> dict[str, Validation]:

@@ -9,8 +9,11 @@ import numpy as np
 
 from eagre.laboratory.cases import amundsen2014, basins, channels, dam_breaks, lakes, monai, waves
 from eagre.laboratory.cases.water import WaterCase
-from eagre.laboratory.validation.comparison.measures import (
+from eagre.laboratory.validation.measures import (
     convergence_study,
+    draw_convergence,
+    draw_gauges,
+    draw_profile,
     monai_data,
     observed_orders,
     relative_norms,
@@ -19,8 +22,7 @@ from eagre.laboratory.validation.comparison.measures import (
     surface_at,
     water_of,
 )
-from eagre.laboratory.validation.comparison.pictures import draw_convergence, draw_gauges, draw_profile
-from eagre.laboratory.validation.comparison.result import BOTH, PRECISIONS, Check, Run, Validation, each, once
+from eagre.laboratory.validation.result import BOTH, PRECISIONS, Check, Run, Validation, each, once
 
 REST_LIMIT = {"single": 5e-6, "double": 1e-13}
 MASS_LIMIT = {"single": 2e-5, "double": 1e-13}

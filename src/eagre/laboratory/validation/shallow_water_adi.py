@@ -19,7 +19,10 @@ from eagre.grid import Grid
 from eagre.laboratory.cases import basins, dam_breaks, monai
 from eagre.laboratory.cases.mike21 import pool
 from eagre.laboratory.cases.water import WaterCase
-from eagre.laboratory.validation.comparison.measures import (
+from eagre.laboratory.validation.measures import (
+    draw_convergence,
+    draw_gauges,
+    draw_profile,
     monai_data,
     observed_orders,
     relative_norms,
@@ -27,8 +30,7 @@ from eagre.laboratory.validation.comparison.measures import (
     surface_at,
     water_of,
 )
-from eagre.laboratory.validation.comparison.pictures import draw_convergence, draw_gauges, draw_profile
-from eagre.laboratory.validation.comparison.result import BOTH, PRECISIONS, Check, Run, Validation, each, once
+from eagre.laboratory.validation.result import BOTH, PRECISIONS, Check, Run, Validation, each, once
 from eagre.terms.coriolis import Coriolis
 from eagre.terms.wind_stress import WindStress
 from eagre.time_varying.series import Series

@@ -20,7 +20,6 @@ from eagre.grid import Grid, Levels
 from eagre.local_rows import LocalRows
 from eagre.models.anelastic.base.atmosphere import Atmosphere, check_height, checked_atmosphere
 from eagre.models.anelastic.engine import Engine
-from eagre.models.anelastic.forcing.checks import checked_forcing
 from eagre.models.anelastic.forcing.open_boundaries import open_axes
 from eagre.models.anelastic.forcing.profile_forcing import Forcing
 from eagre.models.anelastic.inputs import (
@@ -28,16 +27,18 @@ from eagre.models.anelastic.inputs import (
     SIDES,
     check_memory,
     checked_boundaries,
+    checked_forcing,
     checked_levels,
     checked_start,
     checked_top_sponge,
 )
 from eagre.models.anelastic.sampling.averaging import maps_of, requested_statistics, stored_fields
-from eagre.models.anelastic.sampling.diagnostics import diagnostics_of
 from eagre.models.anelastic.sampling.extremes import Maxima
+from eagre.models.anelastic.sampling.interpolation import Probes
 from eagre.models.anelastic.sampling.mean_profiles import EVERY, MeanProfiles
 from eagre.models.anelastic.sampling.outputs import (
     blocked_wind,
+    diagnostics_of,
     field_of,
     fields_of,
     notes_of,
@@ -46,7 +47,6 @@ from eagre.models.anelastic.sampling.outputs import (
     summary_rows_of,
     variables_of,
 )
-from eagre.models.anelastic.sampling.probes import Probes
 from eagre.models.anelastic.sampling.slices import Slice
 from eagre.models.anelastic.sampling.spectra import Spectra
 from eagre.models.anelastic.setup import Setup, metric_of

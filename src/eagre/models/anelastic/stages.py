@@ -1,4 +1,4 @@
-"""Stages of a time step except the projection: fields, and launches before and after the projection."""
+"""Stages of a time step except the projection: fields, their checks, and launches before and after the projection."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import numpy as np
 
 from eagre.advection.mpdata import plan_of
 from eagre.advection.plan import Advector
+from eagre.backend.compilation.cells import cell
 from eagre.backend.device import Device, Work
+from eagre.kernels.bits import is_bad
 from eagre.models.anelastic import step_kernels
 from eagre.models.anelastic.advection.advector import FaceFluxes
 from eagre.models.anelastic.base.base_state import BaseState
@@ -18,11 +20,31 @@ from eagre.models.anelastic.base.metric import Metric
 from eagre.models.anelastic.forcing.open_boundaries import Inflow
 from eagre.models.anelastic.forcing.tendencies import Tendencies
 from eagre.models.anelastic.pressure.separable import elementwise
-from eagre.models.anelastic.sampling.finite_check import FiniteCheck
 from eagre.models.anelastic.setup import Setup
-from eagre.models.anelastic.step_coefficients import StepCoefficients
-from eagre.models.anelastic.step_kernels import ImplicitTerms, Slopes, Velocity
+from eagre.models.anelastic.step_kernels import ImplicitTerms, Slopes, StepCoefficients, Velocity
 from eagre.models.anelastic.subgrid.diffusion import EVEN, PARITY
+
+
+@cell
+def mark_bad(k, j, i, x, flag):
+    """Set flag[0] to 1 if x is not finite."""
+    if is_bad(x[k, j, i]):
+        flag[0] = 1.0
+
+
+class FiniteCheck:
+    """Check of device fields for NaN, infinity and values above 1e30."""
+
+    def __init__(self, device: Device, precision: str, fields: list[Any]) -> None:
+        self._device, self._flag = device, device.zeros((1,), np.float64)
+        loop = device.loop(mark_bad, precision)
+        self._marks = [device.over(loop, tuple(x.shape), (x, self._flag)) for x in fields]
+
+    def are_finite(self) -> bool:
+        """Return True if no value is NaN, infinite or above 1e30."""
+        self._device.fill(self._flag, np.zeros(1))
+        self._device.run(self._marks)
+        return float(self._device.host(self._flag)[0]) == 0.0
 
 
 class PrognosticField(NamedTuple):

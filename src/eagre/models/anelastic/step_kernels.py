@@ -1,4 +1,4 @@
-"""Point functions of a time step, except pressure and advection.
+"""Point functions and coefficients of a time step, except pressure and advection.
 
 Arrays are (nz, ny, nx). Base-state profiles are (nz, 1, 1), over terrain (nz, ny, nx), because the height of a level
 varies. Names: h = rho_b G, the density in computational space; gx, gy, gz the derivatives of the vertical coordinate;
@@ -7,17 +7,71 @@ provisional: after advection, before the implicit forces; half = dt / 2.
 Source: J. M. Prusa, P. K. Smolarkiewicz, A. A. Wyszogrodzki, Comput. Fluids 37, 1193-1207 (2008),
 doi:10.1016/j.compfluid.2007.12.001; P. K. Smolarkiewicz and L. G. Margolin, J. Comput. Phys. 140, 459-480 (1998),
 doi:10.1006/jcph.1998.5901.
+
+Some coefficients depend on the current and previous time step. On a GPU, kernels read them from device memory, so that
+one CUDA graph serves steps of any length.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from eagre.backend.compilation.cells import cell, real, switch
-from eagre.kernels.neighbour_indices import neighbour
-from eagre.models.anelastic.step_coefficients import HALF, PREVIOUS_WEIGHT, SCALE
+import numpy as np
 
+from eagre.backend.compilation.cells import cell, real, switch
+from eagre.backend.device import Device, check_precision
+from eagre.kernels.neighbour_indices import neighbour
+
+HALF = 0  # dt/2
+SCALE = 1  # ratio of dt to the previous step: increments dt/2 R are proportional to the time step
+PREVIOUS_WEIGHT = 2  # the same ratio, 0 in the first step: weight of the previous tendency
+ALONG_Z, ALONG_Y, ALONG_X = 3, 5, 7  # weights of the current and past velocity in face fluxes
+SIZE = 9
 TERRAIN = switch("TERRAIN", False)
 DRIVEN = switch("DRIVEN", False)  # True for a field with explicit tendencies
 STRATIFIED = switch("STRATIFIED", True)
+
+
+class StepCoefficients:
+    """Coefficients of a step.
+
+    Parameters
+    ----------
+    device : Device
+    precision : str
+    spacing : (dz, dy, dx), m
+
+    Attributes
+    ----------
+    numbers : SIZE numbers
+        On a GPU a device array, otherwise a tuple that `set` replaces.
+    dt : float64 (1,), on the device
+        Time step, s.
+    """
+
+    def __init__(self, device: Device, precision: str, spacing: Sequence[float]) -> None:
+        self._device, self._real, self._spacing = device, check_precision(precision), tuple(spacing)
+        self._known: tuple[float, float] | None = None
+        self.dt = device.zeros((1,), np.float64)
+        self.numbers: Any = device.zeros((SIZE,), self._real) if device.kind == "cuda" else (self._real(0.0),) * SIZE
+
+    def set(self, dt: float, previous: float) -> None:
+        """Set the next and the previous time step, s; 0 without a previous step."""
+        if self._known == (dt, previous):
+            return
+        last = previous or dt
+        ratio, coefficients = 0.5 * dt / last, [0.5 * dt, dt / last, dt / previous if previous else 0.0]
+        for spacing in self._spacing:
+            half_ratio = 0.5 * dt / spacing
+            coefficients += [half_ratio * (1.0 + ratio), -half_ratio * ratio]
+        numbers = np.array(coefficients).astype(self._real)
+        if self._device.kind == "cuda":
+            self._device.fill(self.numbers, numbers)
+        else:
+            self.numbers = tuple(numbers)
+        self._device.fill(self.dt, np.array([dt]))
+        self._known = (dt, previous)
 
 
 class Extrapolation(NamedTuple):
@@ -102,7 +156,7 @@ def outer_face(side, inner, kind):
 def add_force(k, j, i, x, force, drag, numbers):
     """Replace x by the advected field x + scale F + dt/2 D; F: previous increment dt/2 R, D: explicit tendency.
 
-    numbers : see `eagre.models.anelastic.step_coefficients.StepCoefficients`
+    numbers : see `eagre.models.anelastic.step_kernels.StepCoefficients`
     """
     value = x[k, j, i] + numbers[SCALE] * force[k, j, i]
     if DRIVEN:
@@ -140,7 +194,7 @@ def take(k, j, i, x, advected):
 class ImplicitTerms(NamedTuple):
     """Base-state profiles, and the inverse of the implicit operator, for one time step.
 
-    c11, c12, c33 : see `eagre.models.anelastic.pressure.coefficients`
+    c11, c12, c33 : see `eagre.models.anelastic.pressure.operator_launches`
     ue, ve : terms of the ambient wind in u and v, with the factors dt/2 alpha (same axis) and dt/2 f (other axis)
     lift : dt/2 (g / theta_b) / (1 + dt/2 beta)
     lapse : dt/2 d theta_e / dz

@@ -11,8 +11,8 @@ from pydantic import model_validator
 
 from eagre.checks import check_input_memory
 from eagre.config.case import Case
-from eagre.config.maps import AveragesSection
 from eagre.config.section import Section, case_key, only_one
+from eagre.config.sections import AveragesSection
 from eagre.config.values.field_values import ElevationField, NumberField
 from eagre.config.values.types import (
     Metres,

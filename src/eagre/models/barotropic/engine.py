@@ -18,7 +18,7 @@ from eagre.models.barotropic.step import start
 from eagre.models.barotropic.subdomain import Subdomain
 from eagre.runtime.runtime import Runtime
 from eagre.solvers.poisson.box_cuda import Box
-from eagre.solvers.poisson.devices.slabs import Slab, slab_heights
+from eagre.solvers.poisson.slabs import Slab, slab_heights
 from eagre.stepping.maps import join_maps, maps_of_rows
 from eagre.stepping.step_graphs import StepGraphs
 

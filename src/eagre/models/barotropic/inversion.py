@@ -18,8 +18,7 @@ from eagre.solvers.poisson import PoissonSolver
 from eagre.solvers.poisson.box_cuda import Box
 from eagre.solvers.poisson.columns import CHUNK, column_table, solve_columns_cpu
 from eagre.solvers.poisson.columns_cuda import LayerPair, baroclinic_mode, barotropic_mode
-from eagre.solvers.poisson.devices.interfaces import CpuInterfaces, CudaInterfaces
-from eagre.solvers.poisson.devices.slabs import Slab
+from eagre.solvers.poisson.slabs import CpuInterfaces, CudaInterfaces, Slab
 
 Launches = list[Launch | HostCall]
 FEW_POINTS = 40_000  # size up to which multithreading slows down SciPy's transform

@@ -15,7 +15,7 @@ from eagre.models.barotropic.state import State
 from eagre.models.barotropic.update import reference
 from eagre.models.barotropic.update.kernel_sets import KernelSet, Update, plain_update, updated
 from eagre.runtime.stage import ALL, Stage, arrays_of, near
-from eagre.solvers.poisson.devices.slabs import Slab
+from eagre.solvers.poisson.slabs import Slab
 
 JACOBIANS = {"arakawa": kernels.arakawa_jacobian, "advective": kernels.advective_jacobian}
 WALLS = {"free-slip": kernels.FREE_SLIP, "no-slip": kernels.WOODS, "no-slip-thom": kernels.THOM}

@@ -16,7 +16,7 @@ from eagre.models.barotropic.adams_bashforth import convert_state, weights
 from eagre.models.barotropic.forcing.wind import Wind
 from eagre.models.barotropic.sampling.diagnostics import integrals, relative_vorticity, speeds
 from eagre.models.barotropic.setup import Setup
-from eagre.solvers.poisson.devices.slabs import Slab
+from eagre.solvers.poisson.slabs import Slab
 
 LINE = 128  # alignment of rows, bytes
 MAX_HOST_SIZE = 1 << 20  # maximum size of a field that NumPy sums within milliseconds

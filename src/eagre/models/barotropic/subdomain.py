@@ -18,7 +18,7 @@ from eagre.models.barotropic.state import State
 from eagre.models.barotropic.step import step
 from eagre.models.barotropic.update.kernel_sets import FUSIONS, kernel_set
 from eagre.runtime.stage import Stage, fused
-from eagre.solvers.poisson.devices.slabs import Slab
+from eagre.solvers.poisson.slabs import Slab
 
 
 class Subdomain:

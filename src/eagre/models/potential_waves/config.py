@@ -4,31 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from eagre.checks import check_input_memory
 from eagre.config.case import Case
-from eagre.config.maps import AveragesSection
+from eagre.config.problems import Key
 from eagre.config.section import Section, case_key, only_one
+from eagre.config.sections import AveragesSection, MeasuredSection, check_unique_names, named
 from eagre.config.values.field_values import ElevationField, FieldValue, LengthField, NumberField
 from eagre.config.values.signals import Signal, signal
-from eagre.config.values.types import Metres, PositiveMetres, PositiveSeconds, Seconds
+from eagre.config.values.types import Acceleration, Metres, PositiveMetres, PositiveSeconds, Seconds, SeriesOutputFile
 from eagre.config.water.terrain import Crs
 from eagre.config.wave_tables import Wave
+from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.models.potential_waves.boundaries.sides import STRENGTH as STRENGTH_OF_SPONGE
 from eagre.models.potential_waves.boundaries.sides import SpongeLayer, Wavemaker
-from eagre.models.potential_waves.boundaries.sponge import STRENGTH as STRENGTH_OF_SPONGE
 from eagre.models.potential_waves.boundaries.wave_checks import wave_notes
-from eagre.models.potential_waves.case.numerics_section import NumericsSection
-from eagre.models.potential_waves.case.probe_sections import ProbesSection
+from eagre.models.potential_waves.laplace.base import MAX_ITERATIONS
+from eagre.models.potential_waves.laplace.stencils import check_layers
+from eagre.models.potential_waves.sampling.kinematics import LEVELS
 from eagre.models.potential_waves.sampling.outputs import BREAKING_COLUMNS, breaking_row
 from eagre.models.potential_waves.surface.breaking import MAX_CREST_SPEED_RATIO, MAX_FRONT_SLOPE, STRENGTH
+from eagre.solvers.multigrid.plan import STRETCHED
 
 if TYPE_CHECKING:
+    from eagre.io import ProbeWriter
     from eagre.models.potential_waves.boundaries.relaxation_zones import RelaxationZone
     from eagre.models.potential_waves.model import PotentialWaves
     from eagre.waves import LinearWaves, RegularWave
@@ -39,6 +45,145 @@ Side = Literal["west", "east", "south", "north"]
 REGULAR = ("airy", "stokes", "stream_function")
 SEAS = ("jonswap", "pierson_moskowitz", "tma")  # spectra with a peak period
 LEVEL = 0.01  # relative variation of the depth up to which the bed counts as level
+
+
+def _several(value: Any) -> Any:
+    """Return a single value as a list."""
+    return value if isinstance(value, list) else [value]
+
+
+Lengths = Annotated[list[Metres], BeforeValidator(_several), Field(min_length=1)]
+Shares = Annotated[list[float], BeforeValidator(_several), Field(min_length=1)]
+
+
+class ProbeSection(Section):
+    """Probes at a point, or on a row or plane of points, at levels given by one of z, below and sigma."""
+
+    name: str = case_key("name of the probe in the file; unique", "pile", min_length=1)
+    x: Lengths = case_key("x coordinate or coordinates, metres; the flow is interpolated between grid points", 12.0)
+    y: Lengths = case_key(
+        "y coordinate or coordinates, metres; probes at every combination of x and y", 0.0, default=[0.0]
+    )
+    z: Lengths | None = case_key("fixed height or heights, metres above still water", [-0.3, -0.2, 0.0], default=None)
+    below: Lengths | None = case_key(
+        "instead of z: depth or depths below the moving surface, metres", 0.1, default=None
+    )
+    sigma: Shares | None = case_key("instead of z: relative height, 0 at the bed, 1 at the surface", 0.5, default=None)
+
+    @model_validator(mode="after")
+    def _one_level(self) -> ProbeSection:
+        levels = [name for name in LEVELS if getattr(self, name) is not None]
+        if len(levels) != 1:
+            raise InputError(
+                " and ".join(levels) or "no level", allowed="exactly one of z, below and sigma", fix="z = -0.1"
+            )
+        return self
+
+
+Points = Annotated[
+    list[ProbeSection], named(ProbeSection, {"x": 12.0, "z": [-0.2, -0.1]}), AfterValidator(check_unique_names)
+]
+
+
+class ProbesSection(MeasuredSection):
+    """Time series of velocity, acceleration and pressure below the surface, in a NetCDF or CSV file."""
+
+    culprit: ClassVar[Key] = ("points",)
+
+    file: SeriesOutputFile = case_key("file name ending in .nc or .csv, relative to the case file", "probes.nc")
+    interval: PositiveSeconds = case_key("time between records", "0.1 s")
+    points: Points = case_key(
+        "probes as tables by name, or the sections [[probes.points]]",
+        [{"name": "pile", "x": 12.0, "z": [-0.2, -0.1]}],
+        min_length=1,
+    )
+
+    @property
+    def note(self) -> str:
+        """Quantities in the file, for the run summary."""
+        return "velocity, acceleration and pressure"
+
+    def open(self, path: Path, model: PotentialWaves, **options: Any) -> ProbeWriter:
+        """Return the writer of the probes of a model."""
+        from eagre.io import ProbeWriter
+
+        group = model.probe_group({one.name: one.model_dump(exclude={"name"}) for one in self.points})
+        return ProbeWriter(path, model, group, **options)
+
+
+def _whole_order(order: int) -> int:
+    if order not in (2, 4, 6, 8):
+        raise InputError(f"order = {order}", allowed="2, 4, 6 or 8", fix="order = 6")
+    return order
+
+
+class MultigridSection(Section):
+    """Multigrid preconditioner of the horizontal equations; the defaults are the fastest known."""
+
+    cycle: Literal["V", "W", "F"] = case_key("cycle: V, W or F", "W", default="V")
+    pre: int = case_key("number of pre-smoothing sweeps", 2, default=1, ge=0, le=100)
+    post: int = case_key("number of post-smoothing sweeps", 2, default=1, ge=0, le=100)
+    levels: int | None = case_key("maximum number of grids", 4, default=None, ge=1)
+    stretched: float = case_key(
+        "largest ratio of grid spacings up to which both axes are coarsened", 2.0, default=STRETCHED, ge=1.0
+    )
+    smoother: Literal["red-black", "jacobi"] = case_key("smoother: red-black or jacobi", "jacobi", default="red-black")
+    weight: float = case_key("weight of Jacobi sweeps", 0.8, default=0.8, gt=0, le=1)
+
+    @model_validator(mode="after")
+    def _sweeps(self) -> MultigridSection:
+        if self.pre + self.post < 1:
+            raise InputError("pre = 0 and post = 0", allowed="at least one sweep in total", fix="post = 1")
+        return self
+
+
+class NumericsSection(Section):
+    """Order, vertical grid, time step and options of the scheme."""
+
+    order: Annotated[int, AfterValidator(_whole_order)] = case_key(
+        "order of the finite differences: 2, 4, 6 or 8", 6, default=6
+    )
+    vertical_points: int = case_key(
+        "number of points from the surface to the bed, larger than order", 9, default=9, ge=3
+    )
+    vertical_clustering: bool = case_key("whether to cluster the vertical points towards the surface", default=True)
+    linear: bool = case_key("whether to solve the linearised equations", True, default=False)
+    time_step: PositiveSeconds | None = case_key(
+        "time step; without it courant_number determines the time step", "0.05 s", default=None
+    )
+    courant_number: float = case_key(
+        "spacings that a wave 20 points long travels per step", 0.5, default=0.5, gt=0, le=10
+    )
+    tolerance: float = case_key(
+        "tolerance of the Laplace solver: relative size of the last correction", 1e-5, default=1e-5, gt=0, le=0.1
+    )
+    absolute_tolerance: float = case_key(
+        "absolute tolerance of the Laplace solver, m2/s; the larger of both tolerances is used", 1e-7, default=0.0, ge=0
+    )
+    max_iterations: int = case_key(
+        "maximum number of iterations per Laplace solve", 200, default=MAX_ITERATIONS, ge=1, le=100000
+    )
+    on_nonconvergence: Literal["error", "continue"] = case_key(
+        "action after max_iterations: error, or continue with the last iterate", "continue", default="error"
+    )
+    gravity: Acceleration = case_key("acceleration of gravity, m/s2", 9.81, default=GRAVITY)
+    surface_filter: int = case_key(
+        "number of steps between Savitzky-Golay filterings of the surface; 0: none", 10, default=0, ge=0
+    )
+    correction_precision: Literal["single", "double"] = case_key(
+        "precision of the corrections in a double-precision run", "double", default="single"
+    )
+    preconditioner: Literal["modes", "lines"] = case_key(
+        "preconditioner: modes, or lines along sigma, which is slower", "lines", default="modes"
+    )
+    multigrid: MultigridSection | None = case_key("the section [numerics.multigrid]", default=None)
+
+    @model_validator(mode="after")
+    def _one_step(self) -> NumericsSection:
+        if self.time_step is not None and "courant_number" in self.model_fields_set:
+            raise InputError("both time_step and courant_number", allowed="one of the two", fix="courant_number = 0.5")
+        check_layers(self.vertical_points, self.order)
+        return self
 
 
 class BasinSection(Section):

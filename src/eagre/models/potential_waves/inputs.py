@@ -23,8 +23,7 @@ from eagre.models.potential_waves.engine import Engine
 from eagre.models.potential_waves.setup import Setup
 from eagre.models.potential_waves.surface.breaking import DEFAULTS
 from eagre.plausible import check_plausible
-from eagre.solvers.multigrid.grids import Axis, near
-from eagre.solvers.multigrid.plan import TOO_WEAK
+from eagre.solvers.multigrid.plan import TOO_WEAK, Axis, near
 from eagre.waves import wave_number
 
 SURFACE_WORDS = 40  # values per column, in the precision of the run

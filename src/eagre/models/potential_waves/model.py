@@ -17,10 +17,9 @@ from eagre.contract import field_type
 from eagre.fields import Variable
 from eagre.grid import Grid
 from eagre.models.base import BaseModel
-from eagre.models.potential_waves.boundaries.predicted_errors import mean_wave_number
 from eagre.models.potential_waves.boundaries.relaxation_zones import RelaxationZone
 from eagre.models.potential_waves.boundaries.sides import SpongeLayer, Wavemaker
-from eagre.models.potential_waves.boundaries.wave_checks import check_zones
+from eagre.models.potential_waves.boundaries.wave_checks import check_zones, mean_wave_number
 from eagre.models.potential_waves.engine import Engine
 from eagre.models.potential_waves.inputs import (
     PERIODIC,
@@ -43,7 +42,7 @@ from eagre.models.potential_waves.laplace.iteration import Convergence
 from eagre.models.potential_waves.laplace.stencils import Vertical
 from eagre.models.potential_waves.sampling.averaging import requested_averages
 from eagre.models.potential_waves.sampling.diagnostics import energies, maximum_slope, volume
-from eagre.models.potential_waves.sampling.kinematics import Kinematics
+from eagre.models.potential_waves.sampling.kinematics import Kinematics, ProbeGroup
 from eagre.models.potential_waves.sampling.outputs import (
     VARIABLES,
     field_of,
@@ -52,7 +51,6 @@ from eagre.models.potential_waves.sampling.outputs import (
     summary_rows_of,
     variables_of,
 )
-from eagre.models.potential_waves.sampling.probe_group import ProbeGroup
 from eagre.models.potential_waves.sampling.probes import Probes
 from eagre.models.potential_waves.setup import Setup
 from eagre.models.potential_waves.stability import SPONGE_SAFETY_FACTOR, check_time_step, courant_step, longest_step

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from eagre.io.tables.time_units import read_reference
+from eagre.io.netcdf_attributes import read_reference
 
 _THRESHOLD = re.compile(r"(arrival_time|duration)(_rise)?_([\dp]+(?:e[-+]?\d+)?)mm")
 _STATISTIC = re.compile(r"time: (maximum|minimum|mean|variance)")

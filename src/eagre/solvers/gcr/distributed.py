@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.backend.device import Device, Launch, check_precision
-from eagre.backend.exchange import Message
-from eagre.backend.group import BARRIER, Stage
+from eagre.backend.group import BARRIER, Message, Stage
 from eagre.device_mesh import DeviceMesh, DistributedArray
-from eagre.solvers.gcr import kernels, kernels_cuda
+from eagre.solvers.gcr import kernels
 from eagre.solvers.gcr.iteration import Weights, arrived, one_block
 from eagre.stepping.convergence_loop import SIZE, THREADS, ConvergenceLoop
 
@@ -28,7 +27,7 @@ SHARED = {"ALONE": False}
 class PartialSums:
     """Rows of partial sums: `local` from the kernels of each device, and `all` of them on every device.
 
-    blocks : number of blocks of each GPU's kernels, if different from `kernels_cuda`
+    blocks : number of blocks of each GPU's kernels, if different from `kernels`
     """
 
     def __init__(
@@ -87,10 +86,10 @@ class DistributedResidualTest:
             local, every, control = self.partials.local[rank], self.partials.all[rank], self.control.parts[rank]
             rank_r = r.parts[rank]
             if device.kind == "cuda":
-                program = device.program(kernels_cuda.measure_cuda, precision, SHARED)
+                program = device.program(kernels.measure_cuda, precision, SHARED)
                 arguments = (rank_r.reshape(-1), local, control, arrived(device))
                 measure.append([Launch(program, arguments, (local.shape[2],), (THREADS,))])
-                self.launch.append([one_block(device, kernels_cuda.check_residual_cuda, every, control)])
+                self.launch.append([one_block(device, kernels.check_residual_cuda, every, control)])
             else:
                 measure.append([Launch(device.program(kernels.measure_cpu, precision), (rank_r, local))])
                 self.launch.append([Launch(device.program(kernels.check_residual_cpu, "double"), (every, control))])
@@ -127,7 +126,7 @@ class DistributedGcr:
         self._scalars = devices.zeros((kernels.NUMBERS + 2 * num_directions,), np.float64)
         p, images = (devices.field_zeros((num_directions, *r.shape), real) for _ in range(2))
         q, image = (devices.field_zeros(r.shape, real) for _ in range(2))
-        begin = kernels_cuda.begin_cuda if devices.kind == "cuda" else kernels.begin
+        begin = kernels.begin_cuda if devices.kind == "cuda" else kernels.begin
         pairs = zip(devices.devices, self._scalars.parts, strict=True)
         reset = [[one_block(device, begin, scalars, float(num_directions))] for device, scalars in pairs]
         iteration: list[Any] = [*precondition(r, q), *apply(q, image), *self._sums(phi, r, q, image, p, images)]
@@ -179,11 +178,11 @@ class DistributedGcr:
 
         first, second = sums.products, sums.steps
         return [
-            on(kernels_cuda.products_cuda, first.local[rank], image, images, weight, edges, shape),
-            [one_block(device, kernels_cuda.shares_cuda, first.all[rank], *known)],
-            on(kernels_cuda.combine_cuda, second.local[rank], q, image, p, images, r, weight, edges, shape),
-            [one_block(device, kernels_cuda.step_cuda, second.all[rank], *known)],
-            on(kernels_cuda.advance_cuda, self.test.partials.local[rank], phi, r, p, images),
+            on(kernels.products_cuda, first.local[rank], image, images, weight, edges, shape),
+            [one_block(device, kernels.shares_cuda, first.all[rank], *known)],
+            on(kernels.combine_cuda, second.local[rank], q, image, p, images, r, weight, edges, shape),
+            [one_block(device, kernels.step_cuda, second.all[rank], *known)],
+            on(kernels.advance_cuda, self.test.partials.local[rank], phi, r, p, images),
         ]
 
     def _known(self, rank: int, r: Any) -> tuple[Any, Any, tuple[Any, Any], dict[str, Any]]:

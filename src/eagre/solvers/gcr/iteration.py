@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.backend.device import Device, Launch, Work, check_precision
-from eagre.solvers.gcr import kernels, kernels_cuda
+from eagre.solvers.gcr import kernels
 from eagre.stepping.convergence_loop import SIZE, THREADS, ConvergenceLoop
 
 Steps = Callable[[Any, Any], Sequence[Work]]
@@ -57,9 +57,7 @@ class ResidualTest:
             self.partials = device.zeros((rows, 1, blocks), np.float64)
             self.launch: Launch | None = None
             arguments = (r.reshape(-1), self.partials, self.control, arrived(device))
-            self.measured = Launch(
-                device.program(kernels_cuda.measure_cuda, precision), arguments, (blocks,), (THREADS,)
-            )
+            self.measured = Launch(device.program(kernels.measure_cuda, precision), arguments, (blocks,), (THREADS,))
         else:
             self.partials = device.zeros((rows, nz, nx), np.float64)
             self.launch = Launch(device.program(kernels.check_residual_cpu, "double"), (self.partials, self.control))
@@ -125,7 +123,7 @@ class GcrIteration:
         self._scalars = device.zeros((kernels.NUMBERS + 2 * num_directions,), np.float64)
         p, images = (device.zeros((num_directions, *r.shape), real) for _ in range(2))
         q, image = (r if precondition is None else device.zeros(r.shape, real)), device.zeros(r.shape, real)
-        begin = kernels_cuda.begin_cuda if device.kind == "cuda" else kernels.begin
+        begin = kernels.begin_cuda if device.kind == "cuda" else kernels.begin
         reset = one_block(device, begin, self._scalars, float(num_directions))
         sums = self._sums_cuda if device.kind == "cuda" else self._sums_cpu
         preconditioning = precondition(r, q) if precondition else ()
@@ -169,7 +167,7 @@ class GcrIteration:
             return Launch(program, (*arguments, arrived(device)), (partials.shape[2],), (THREADS,))
 
         return [
-            on(kernels_cuda.products_cuda, image, images, weight, edges, shape, *common),
-            on(kernels_cuda.combine_cuda, q, image, p, images, r, weight, edges, shape, *common),
-            on(kernels_cuda.advance_cuda, phi, r, p, images, *common),
+            on(kernels.products_cuda, image, images, weight, edges, shape, *common),
+            on(kernels.combine_cuda, q, image, p, images, r, weight, edges, shape, *common),
+            on(kernels.advance_cuda, phi, r, p, images, *common),
         ]

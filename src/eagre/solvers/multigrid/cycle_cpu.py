@@ -9,10 +9,16 @@ post-smoothing use `kernels`; the results agree except for rounding.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from eagre.backend.compilation.cells import cell, entry, prange, real
+from eagre.backend.device import Device, Launch
 from eagre.kernels.neighbour_indices import neighbour
+from eagre.solvers.multigrid.kernels import Screening
+from eagre.solvers.multigrid.plan import Grid
 
 MARGIN = 8  # padding before the first point of a row: one vector
 START, RED, BLACK, DOWN, UP = range(5)  # half sweep from zero, half sweeps, restriction, prolongation
@@ -303,3 +309,72 @@ def cycle_cpu(u, f, screening, grids, operations, scratch):
                 else:
                     prolong(a, grid, grid_of(table, level + 1), line)
             store(a, finest, u, k)
+
+
+def table_of(grids: Sequence[Grid]) -> tuple[np.ndarray, int, int]:
+    """Return the table of `cycle_cpu.cycle_cpu`, the size of the scratch array, and of the screening of all grids."""
+    table, end, end_of_q = np.zeros((len(grids), COLUMNS), np.int64), 0, 0
+    for row, grid in zip(table, grids, strict=True):
+        ny, nx = grid.shape
+        pitch = MARGIN + -(-((nx + 1) // 2) // MARGIN) * MARGIN
+        plane = ny * pitch
+        row[[NY, NX, PITCH, Q]] = ny, nx, pitch, end_of_q
+        row[[U, F, INVERSE, DIAGONAL, R]] = end + plane * np.array([0, 2, 4, 6, 7])
+        row[[STEP_Y, STEP_X]] = grid.step_y, grid.step_x
+        row[[PERIODIC_Y, PERIODIC_X]] = grid.y.periodic, grid.x.periodic
+        end, end_of_q = end + 8 * plane + MARGIN, end_of_q + 2 * plane
+    return table, end + 2 * (grids[0].shape[1] + 2 * MARGIN), end_of_q + MARGIN
+
+
+def work_of(used: int, grids: int, cycle: str, pre: int, post: int, coarsest: int, from_zero: bool) -> np.ndarray:
+    """Return the operations of a cycle on the first `used` grids, (n, 2): operation, and grid."""
+
+    def sweeps(level: int, count: int, zero: bool) -> list[tuple[int, int]]:
+        operations = [(RED, level), (BLACK, level)] * count
+        return [(START, level), *operations[1:]] if zero and operations else operations
+
+    def cycle_from(level: int, cycle: str, zero: bool) -> list[tuple[int, int]]:
+        if level == used - 1:
+            return sweeps(level, coarsest if used == grids else pre + post, zero)
+        operations = [*sweeps(level, pre, zero), (DOWN, level), *cycle_from(level + 1, cycle, True)]
+        if cycle != "V" and level + 2 < grids:
+            operations += cycle_from(level + 1, "W" if cycle == "W" else "V", False)
+        return [*operations, (UP, level), *sweeps(level, post, False)]
+
+    return np.array(cycle_from(0, cycle, from_zero), np.int64)
+
+
+class CpuCycle:
+    """CPU cycles of a `Multigrid`: one thread per layer at most, each with its own scratch array.
+
+    Parameters
+    ----------
+    device : Device
+    precision : {"single", "double"}
+    grids : sequence of Grid
+    layers : int
+    over : (grids, 2)
+        1 / dx^2 and 1 / dy^2, 0 along an axis of one point.
+    """
+
+    def __init__(self, device: Device, precision: str, grids: Sequence[Grid], layers: int, over: np.ndarray) -> None:
+        real = np.float32 if precision == "single" else np.float64
+        self._program, self._screen = (device.program(one, precision) for one in (cycle_cpu, screen_cpu))
+        self._table, size, size_of_q = table_of(grids)
+        self._q = device.zeros((size_of_q,), real)
+        self._over = over.astype(real)
+        self._scratch = device.zeros((min(layers, getattr(device, "threads", 1)), size), real)
+
+    def launch(self, u: Any, f: Any, s: Any, used: Sequence[int], from_zero: bool, **cycle: Any) -> Launch:
+        """Return a cycle; used : number of grids of each layer; cycle : arguments of `work_of`."""
+        each = [work_of(count, len(self._table), from_zero=from_zero, **cycle) for count in used]
+        ends = np.cumsum([len(one) for one in each])
+        ranges = np.stack([ends - [len(one) for one in each], ends, np.array(used)], axis=1)
+        work = np.concatenate(each)
+        grids, operations = (self._table, self._over), (work, np.ascontiguousarray(ranges), from_zero)
+        return Launch(self._program, (u, f, Screening(s, self._q), grids, operations, self._scratch))
+
+    def screening_launches(self, q: Any, grids: int) -> list[Launch]:
+        """Return launches that restrict the screening, (1, ny, nx), to `grids` grids."""
+        known = (q.reshape(-1), self._q, self._table)
+        return [Launch(self._screen, (*known, level, self._scratch)) for level in range(grids)]

@@ -13,12 +13,10 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device, HostCall, Launch, check_precision
-from eagre.backend.exchange import Message
-from eagre.backend.group import BARRIER, Group, Stage
+from eagre.backend.group import BARRIER, Group, Message, Stage
 from eagre.decomposition import Decomposition, bands, equal_parts
 from eagre.device_mesh import DeviceMesh, DistributedArray
-from eagre.solvers.multigrid.grids import Grid
-from eagre.solvers.multigrid.plan import Plan
+from eagre.solvers.multigrid.plan import Grid, Plan
 from eagre.solvers.multigrid.plan_cuda import REST, CudaCycle
 from eagre.solvers.multigrid.solver import Multigrid
 

@@ -1,18 +1,309 @@
-"""Launches of a V cycle on a GPU: `marches_cuda` on fine grids, `block_cuda` on grids that fit shared memory."""
+"""Launches of a V cycle on a GPU: `streaming_cuda` on fine grids, one kernel for all grids that fit shared memory.
+
+The kernel of the coarse grids has one block per layer. The formulas are those of `eagre.solvers.multigrid.kernels`. The
+screening, solution and right-hand side of all grids are stored consecutively in shared memory: three values per point.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from eagre.backend.compilation.cells import cell, cuda, entry, flat_load, flat_store, load_here, real, word
 from eagre.backend.device import Device, Launch
-from eagre.solvers.multigrid import block_cuda, pairs_cuda, streaming_cuda
-from eagre.solvers.multigrid.grids import Grid
+from eagre.layouts.gpu_properties import MAX_THREADS
+from eagre.solvers.multigrid import streaming_cuda
 from eagre.solvers.multigrid.kernels import Screening
+from eagre.solvers.multigrid.plan import Grid
+from eagre.stepping.convergence_loop import is_iterating
 
+WORDS = 3  # values per point: q, u, f
+TABLE = 5  # values per grid in the table
+NUMBERS = TABLE + 2  # including offsets to neighbours beyond the ends
+MAX_GRIDS = 32  # maximum number of grids
+STATIC = MAX_GRIDS * (4 * NUMBERS + 16)  # size of the table in shared memory, bytes
 REST = Launch(lambda: None, ())
+
+
+def threads_of(ny: int, nx: int) -> tuple[int, int]:
+    """Return the threads along x and y for one colour of a grid: fewest iterations, then fewest threads."""
+    best, width = (ny * nx, 0, 0, 0), (nx + 1) // 2
+    for rows in range(1, min(ny, MAX_THREADS) + 1):
+        around = -(-width // min(width, MAX_THREADS // rows))
+        columns = -(-width // around)
+        best = min(best, (-(-ny // rows) * around, rows * columns, columns, rows))
+    return best[2:]
+
+
+class Level(NamedTuple):
+    """Grid in shared memory: number of points, offset, coarsening, and coefficients.
+
+    west, east, south, north are offsets from the outermost points to the neighbours beyond them.
+    """
+
+    ny: int
+    nx: int
+    start: int
+    step_y: int
+    step_x: int
+    over_dx2: Any
+    over_dy2: Any
+    west: Any
+    east: Any
+    south: Any
+    north: Any
+
+
+def table_of(grids: list[Grid]) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return points, offsets and coarsening of grids, (n, 5); weights along x and y, (n, 2); total number of points."""
+    rows, start = [], 0
+    for grid in grids:
+        rows.append((*grid.shape, start, grid.step_y, grid.step_x))
+        start += grid.shape[0] * grid.shape[1]
+    over = [[grid.x.weight, grid.y.weight] for grid in grids]
+    return np.array(rows, np.int32), np.array(over), start
+
+
+@cell
+def bring_table(numbers, spacings, table, over, periodic_x, periodic_y):
+    """Copy the table for `level_of` to shared memory, one thread per grid."""
+    n = cuda.threadIdx.y * cuda.blockDim.x + cuda.threadIdx.x
+    if n < table.shape[0]:
+        ny, nx = table[n, 0], table[n, 1]
+        for k in range(TABLE):
+            numbers[n, k] = table[n, k]
+        numbers[n, TABLE] = nx - 1 if periodic_x else min(1, nx - 1)
+        numbers[n, TABLE + 1] = (ny - 1 if periodic_y else min(1, ny - 1)) * nx
+        spacings[n, 0], spacings[n, 1] = over[n, 0], over[n, 1]
+    cuda.syncthreads()
+
+
+@cell
+def level_of(n, numbers, spacings):
+    """Return grid n."""
+    across, along = numbers[n, TABLE], numbers[n, TABLE + 1]
+    return Level(
+        numbers[n, 0], numbers[n, 1], numbers[n, 2], numbers[n, 3], numbers[n, 4], spacings[n, 0], spacings[n, 1],
+        across, np.int32(-across), along, np.int32(-along),
+    )  # fmt: skip
+
+
+@cell
+def got(shared, k):
+    """Return value k."""
+    return flat_load(shared, np.uint32(k), 0)
+
+
+@cell
+def put(shared, k, value):
+    """Set value k."""
+    flat_store(shared, np.uint32(k), 0, value)
+
+
+@cell
+def west_of(i, level):
+    """Return the offset to the western neighbour of point i of a row: mirrored at a wall, or wrapped."""
+    return level.west if i == 0 else np.int32(-1)
+
+
+@cell
+def east_of(i, level):
+    """Return the offset to the eastern neighbour; see `west_of`."""
+    return level.east if i == level.nx - 1 else np.int32(1)
+
+
+@cell
+def south_of(j, level):
+    """Return the offset to the southern row; see `west_of`."""
+    return level.south if j == 0 else -level.nx
+
+
+@cell
+def north_of(j, level):
+    """Return the offset to the northern row; see `west_of`."""
+    return level.north if j == level.ny - 1 else level.nx
+
+
+@cell
+def around(shared, k, i, south, north, level):
+    """Return the sum of the four neighbours of point i of a row, at index k, divided by the squared distances."""
+    across = got(shared, k + west_of(i, level)) + got(shared, k + east_of(i, level))
+    return level.over_dx2 * across + level.over_dy2 * (got(shared, k + south) + got(shared, k + north))
+
+
+@cell
+def half_sweep(shared, total, level, s, colour, mode):
+    """Relax the points of a colour; `mode` 1 treats all others as 0, 2 stores the residual instead of u."""
+    centre = real(2.0) * (level.over_dx2 + level.over_dy2)
+    j = np.int32(cuda.threadIdx.y)
+    while j < level.ny:
+        south, north = south_of(j, level), north_of(j, level)
+        i = np.int32(2 * cuda.threadIdx.x + ((j + colour) & 1))
+        while i < level.nx:
+            n = level.start + j * level.nx + i
+            f, diagonal = got(shared, 2 * total + n), centre + s * got(shared, n)
+            total_around = real(0.0) if mode == 1 else around(shared, total + n, i, south, north, level)
+            if mode == 2:
+                value = f - total_around + diagonal * got(shared, total + n)
+            else:
+                value = (total_around - f) / diagonal
+            put(shared, total + n, value)
+            i += np.int32(2 * cuda.blockDim.x)
+        j += np.int32(cuda.blockDim.y)
+    cuda.syncthreads()
+
+
+@cell
+def left_in_row(shared, k, i, red, level):
+    """Return residuals weighted along x (1/4, 1/2, 1/4 where x is coarsened); those of black points are 0."""
+    if level.step_x == 1:
+        return got(shared, k) if red else real(0.0)
+    if red:
+        return real(0.5) * got(shared, k)
+    return real(0.25) * (got(shared, k + west_of(i, level)) + got(shared, k + east_of(i, level)))
+
+
+@cell
+def held_in_row(shared, k, i, level):
+    """Return values weighted along x in the same way."""
+    if level.step_x == 1:
+        return got(shared, k)
+    neighbours = got(shared, k + west_of(i, level)) + got(shared, k + east_of(i, level))
+    return real(0.5) * got(shared, k) + real(0.25) * neighbours
+
+
+@cell
+def restrict(shared, total, level, coarse):
+    """Restrict the screening and the right-hand side to the next grid, by full weighting."""
+    j = np.int32(cuda.threadIdx.y)
+    while j < coarse.ny:
+        row = j * level.step_y
+        south, north = south_of(row, level), north_of(row, level)
+        i = np.int32(cuda.threadIdx.x)
+        while i < coarse.nx:
+            column = i * level.step_x
+            n, red = level.start + row * level.nx + column, ((row + column) & 1) == 0
+            q, f = held_in_row(shared, n, column, level), left_in_row(shared, total + n, column, red, level)
+            if level.step_y == 2:
+                low, high = held_in_row(shared, n + south, column, level), held_in_row(shared, n + north, column, level)
+                q = real(0.5) * q + real(0.25) * (low + high)
+                low = left_in_row(shared, total + n + south, column, not red, level)
+                high = left_in_row(shared, total + n + north, column, not red, level)
+                f = real(0.5) * f + real(0.25) * (low + high)
+            k = coarse.start + j * coarse.nx + i
+            put(shared, k, q)
+            put(shared, 2 * total + k, f)
+            i += np.int32(cuda.blockDim.x)
+        j += np.int32(cuda.blockDim.y)
+    cuda.syncthreads()
+
+
+@cell
+def between(shared, k, i, level, coarse):
+    """Return the next grid's solution interpolated along x to point i of a row, from its row that starts at index k."""
+    if level.step_x == 1:
+        return got(shared, k + i)
+    low = i >> 1
+    value = got(shared, k + low)
+    if i & 1:
+        value = real(0.5) * (value + got(shared, k + low + east_of(low, coarse)))
+    return value
+
+
+@cell
+def add_coarse(shared, total, level, coarse):
+    """Add the bilinear interpolation of the next grid's solution to the black points; red points are relaxed next."""
+    j = np.int32(cuda.threadIdx.y)
+    while j < level.ny:
+        row = j if level.step_y == 1 else j >> 1
+        k, north = total + coarse.start + row * coarse.nx, north_of(row, coarse)
+        i = np.int32(2 * cuda.threadIdx.x + ((j + 1) & 1))
+        while i < level.nx:
+            value = between(shared, k, i, level, coarse)
+            if level.step_y == 2 and j & 1:
+                value = real(0.5) * (value + between(shared, k + north, i, level, coarse))
+            n = total + level.start + j * level.nx + i
+            put(shared, n, got(shared, n) + value)
+            i += np.int32(2 * cuda.blockDim.x)
+        j += np.int32(cuda.blockDim.y)
+    cuda.syncthreads()
+
+
+class Grids(NamedTuple):
+    """Table of the grids, 1 / dx^2 and 1 / dy^2 of each, their points, and whether the axes are periodic."""
+
+    table: Any
+    over: Any
+    total: int
+    periodic_x: int
+    periodic_y: int
+
+
+@cell
+def take_up(shared, total, f, q, m, level):
+    """Load the right-hand side and the screening of the finest grid, and set the solution of all grids to 0.
+
+    An axis of one point has itself as neighbour with a factor of 0, so its memory must not contain NaN.
+    """
+    for n in range(cuda.threadIdx.y * cuda.blockDim.x + cuda.threadIdx.x, total, cuda.blockDim.x * cuda.blockDim.y):
+        put(shared, total + n, real(0.0))
+    first, points = np.int64(m) * f.shape[1] * f.shape[2], np.int32(level.ny * level.nx)
+    threads = np.int32(cuda.blockDim.x * cuda.blockDim.y)
+    n = np.int32(cuda.threadIdx.y * cuda.blockDim.x + cuda.threadIdx.x)
+    while n < points:  # two at a time, so that both loads are in flight
+        other = min(n + threads, points - 1)
+        q_n, q_other = load_here(q, np.uint32(n), 0), load_here(q, np.uint32(other), 0)
+        f_n, f_other = load_here(f, first, np.uint32(n)), load_here(f, first, np.uint32(other))
+        put(shared, n, q_n)
+        put(shared, other, q_other)
+        put(shared, 2 * total + n, f_n)
+        put(shared, 2 * total + other, f_other)
+        n += 2 * threads
+    cuda.syncthreads()
+
+
+@entry
+def cycle_in_block(u, f, screening, used, grids, sweeps, control):
+    """Compute layer m of u by block m: one V(pre, post) cycle for f with a zero initial guess, pre, post > 0.
+
+    used : number of grids of a layer; grids : `Grids`; sweeps : pre, post and the number on the coarsest grid, which is
+    pre + post where a layer stops earlier.
+    """
+    shared = cuda.shared.array(0, word)
+    if is_iterating(control):
+        table, over, total, periodic_x, periodic_y = grids
+        pre, post, last = sweeps
+        m, total = cuda.blockIdx.x, np.int32(total)
+        count = used[m]
+        at_end = last if count == table.shape[0] else pre + post
+        numbers = cuda.shared.array((MAX_GRIDS, NUMBERS), np.int32)
+        spacings = cuda.shared.array((MAX_GRIDS, 2), word)
+        bring_table(numbers, spacings, table, over, periodic_x, periodic_y)
+        level = level_of(np.int32(0), numbers, spacings)
+        take_up(shared, total, f, screening.q, m, level)
+        for step in range(2 * count - 1):  # one code path for all grids: code that runs once must be fetched first
+            n = min(step, 2 * count - 2 - step)
+            level = level_of(np.int32(n), numbers, spacings)
+            coarse = level_of(np.int32(min(n + 1, count - 1)), numbers, spacings)
+            repeats = pre if step < count - 1 else (at_end if step == count - 1 else post)
+            if step >= count:
+                add_coarse(shared, total, level, coarse)
+            halves, half = 2 * repeats + (1 if step < count - 1 else 0), 0
+            while half < halves:
+                mode = 2 if half == 2 * repeats else (1 if half == 0 and step < count else 0)
+                half_sweep(shared, total, level, screening.s[m], half & 1, mode)
+                half += 1
+            if step < count - 1:
+                restrict(shared, total, level, coarse)
+        level = level_of(np.int32(0), numbers, spacings)
+        for j in range(np.int32(cuda.threadIdx.y), level.ny, np.int32(cuda.blockDim.y)):
+            for i in range(np.int32(cuda.threadIdx.x), level.nx, np.int32(cuda.blockDim.x)):
+                n = np.uint32(j * level.nx + i)
+                flat_store(u, np.int64(m) * level.ny * level.nx, n, got(shared, total + n))
+
+
 """Placeholder in the launches of a cycle for omitted grids."""
 
 SHORTEST = 64  # minimum number of points along each axis for the streaming kernels
@@ -36,7 +327,7 @@ class CudaCycle:
     Attributes
     ----------
     takes_pairs : bool
-        Whether u and f of the finest grid can be 16-bit pairs of layers (`pairs_cuda`).
+        Whether u and f of the finest grid can be 16-bit pairs of layers (`streaming_cuda`).
     """
 
     def __init__(
@@ -50,9 +341,11 @@ class CudaCycle:
         self._down, self._up = (
             device.program(one, precision, known) for one in (streaming_cuda.down, streaming_cuda.up)
         )
-        self._block = device.program(block_cuda.cycle_in_block, precision, {"REGISTERS": block.registers})
+        self._block = device.program(cycle_in_block, precision, {"REGISTERS": block.registers})
         known = {"REGISTERS": self._tuning.registers_of_pairs}
-        self._pairs = [device.program(one, precision, known) for one in (pairs_cuda.down_pairs, pairs_cuda.up_pairs)]
+        self._pairs = [
+            device.program(one, precision, known) for one in (streaming_cuda.down_pairs, streaming_cuda.up_pairs)
+        ]
         self._is_open = is_open
         self.in_block = len(self._grids) - 1 if is_open else self._first_in_block()
         has_kind = precision == "single" and device.properties.compute_capability >= (8, 0)
@@ -62,8 +355,8 @@ class CudaCycle:
     def _first_in_block(self) -> int:
         """Return the finest grid that fits shared memory with all coarser ones, or the number of grids."""
         sizes, max_bytes = [grid.shape[0] * grid.shape[1] for grid in self._grids], self.device.properties.shared_block
-        word = block_cuda.WORDS * np.dtype(self._real).itemsize
-        fits = (n for n in range(len(sizes)) if word * sum(sizes[n:]) + block_cuda.STATIC <= max_bytes)
+        word = WORDS * np.dtype(self._real).itemsize
+        fits = (n for n in range(len(sizes)) if word * sum(sizes[n:]) + STATIC <= max_bytes)
         return next(fits, len(sizes))
 
     def is_streamed(self, level: int, sweeps: tuple[int, int]) -> bool:
@@ -142,11 +435,11 @@ class CudaCycle:
         control: Any,
     ) -> Launch:
         grids = self._grids[level:]
-        table, over, total = block_cuda.table_of(grids)
-        columns, rows = block_cuda.threads_of(*grids[0].shape)
+        table, over, total = table_of(grids)
+        columns, rows = threads_of(*grids[0].shape)
         number, table = self.device.array(np.array(used, np.int32)), self.device.array(table)
         over = self.device.array(over.astype(self._real))
-        coarsening = block_cuda.Grids(table, over, total, int(grids[0].x.periodic), int(grids[0].y.periodic))
+        coarsening = Grids(table, over, total, int(grids[0].x.periodic), int(grids[0].y.periodic))
         arguments = (u, f, screening, number, coarsening, (*sweeps, last), control)
-        shared = block_cuda.WORDS * total * np.dtype(self._real).itemsize
+        shared = WORDS * total * np.dtype(self._real).itemsize
         return Launch(self._block, arguments, (len(used),), (columns, rows), shared)

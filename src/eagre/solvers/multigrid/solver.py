@@ -11,9 +11,8 @@ from eagre.backend.device import Device, Launch, check_precision
 from eagre.backend.select import select
 from eagre.errors import InputError
 from eagre.solvers.multigrid import kernels
-from eagre.solvers.multigrid.grids import STRETCHED, Grid
-from eagre.solvers.multigrid.plan import ENOUGH, Choices, Plan, plan_of
-from eagre.solvers.multigrid.plan_cpu import CpuCycle
+from eagre.solvers.multigrid.cycle_cpu import CpuCycle
+from eagre.solvers.multigrid.plan import ENOUGH, STRETCHED, Choices, Grid, Plan, plan_of
 from eagre.solvers.multigrid.plan_cuda import CudaCycle
 from eagre.stepping.convergence_loop import ConvergenceLoop, IterationResult, StopTest
 

@@ -1,6 +1,6 @@
 """Reference sine transforms and transpose of Bleichrodt (2011), with corrections.
 
-F. Bleichrodt, MSc thesis, Utrecht (2011). They need twice the work of `sine_cuda` and serve as references for tests and
+F. Bleichrodt, MSc thesis, Utrecht (2011). They need twice the work of `rows_cuda` and serve as references for tests and
 benchmarks. NumPy or CuPy arrays; the transforms are along the last axis.
 """
 

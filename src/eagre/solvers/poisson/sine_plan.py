@@ -238,7 +238,7 @@ class SinePlan:
         return 2 * self.stride * itemsize
 
     def switches(self) -> dict[str, object]:
-        """Switches of `sine_cuda` and `rows_cuda`."""
+        """Switches of `rows_cuda`."""
         f = (*self.factors, 1, 1)
         return {
             "N": self.n, "ROW": self.row, "CHIRP": self._rotations.size, "THREADS": self.threads,

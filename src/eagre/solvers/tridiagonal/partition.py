@@ -43,8 +43,7 @@ from eagre.solvers.tridiagonal.columns import (
     thread_offset,
     unknown_below,
 )
-from eagre.solvers.tridiagonal.lanes import lanes_joined
-from eagre.solvers.tridiagonal.link import Chunk, at_interface, next_row
+from eagre.solvers.tridiagonal.link import Chunk, at_interface, lanes_joined, next_row
 
 EPSILON = switch("EPSILON", 1e-17)  # coupling below rounding
 WARPS = switch("WARPS", 4)

@@ -10,8 +10,7 @@ from eagre.errors import InputError
 from eagre.waves.checked import number, positive, whole
 from eagre.waves.linear import LinearWaves
 from eagre.waves.nonlinear.steady import Array
-from eagre.waves.seas.spectra import Spectrum
-from eagre.waves.seas.spreading import DirectionalSpectrum, Spreading
+from eagre.waves.seas.spectra import DirectionalSpectrum, Spectrum, Spreading
 
 _GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 

@@ -17,16 +17,14 @@ import numpy as np
 from eagre.backend.device import Device
 from eagre.backend.tuned import chosen
 from eagre.laboratory.bench.machine import threads_limited
-from eagre.laboratory.bench.tuning.targets import WHOLE_RUNS, sizes_of, target_at
-from eagre.laboratory.bench.tuning.tuner import choose_scheme
+from eagre.laboratory.bench.tuning.tuner import WHOLE_RUNS, choose_scheme, sizes_of, target_at
 from eagre.laboratory.bench.tuning.workload import timer_of
 from eagre.laboratory.cases.amundsen2014 import gaussian_peak, sine
 from eagre.laboratory.cases.water import WaterCase
 from eagre.layouts.store import Scheme
 from eagre.models.shallow_water.model import ShallowWater
 from eagre.tuning.journal import Journal, Trial
-from eagre.tuning.space import identity
-from eagre.tuning.spaces import SCHEMES
+from eagre.tuning.spaces import SCHEMES, identity
 from eagre.tuning.statistics import typical
 
 RUNS = 5

@@ -11,8 +11,7 @@ import numpy as np
 
 from eagre.laboratory.reproduce.items.amundsen2014_tuning import BLOCKS, FLOODS, GAINS, LARGE, OTHER_KERNELS
 from eagre.laboratory.reproduce.measure import Timing, alternating, steady_bandwidth
-from eagre.laboratory.reproduce.registry import Item, Run, without_lines
-from eagre.laboratory.reproduce.verdicts import Line, compared, exact, explained, holds
+from eagre.laboratory.reproduce.registry import Item, Line, Run, compared, exact, explained, holds, without_lines
 
 FRACTIONS = (0.6, 0.8, 0.9, 0.95, 0.97, 0.99, 1.0)
 SCHEMES = ("rk2", "srk2", "euler", "ds1", "ds2")
@@ -87,7 +86,7 @@ def depths_of(n: int, device: Any, precision: str) -> dict[str, np.ndarray]:
 
 def dam_lines(run: Run, schemes: tuple[str, str]) -> Iterator[Line]:
     """Compare the wet dam break of two schemes of the same order."""
-    from eagre.laboratory.validation.comparison.result import Result
+    from eagre.laboratory.validation.result import Result
     from eagre.laboratory.validation.shallow_water import dam_checks
 
     precision = run.precision or "single"
@@ -111,7 +110,7 @@ def dam_lines(run: Run, schemes: tuple[str, str]) -> Iterator[Line]:
 
 def draw_dam(path: Path, run: Run, lines: Sequence[Line]) -> None:
     """Draw the depth on the centre line."""
-    from eagre.laboratory.validation.comparison.pictures import draw_profile
+    from eagre.laboratory.validation.measures import draw_profile
     from eagre.laboratory.validation.shallow_water import FINE
 
     depths = run.data["depths"]

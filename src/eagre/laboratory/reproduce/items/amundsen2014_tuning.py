@@ -17,8 +17,7 @@ import numpy as np
 
 from eagre.backend.timing import times_of
 from eagre.laboratory.reproduce.measure import steady_bandwidth
-from eagre.laboratory.reproduce.registry import Item, Run, without_lines
-from eagre.laboratory.reproduce.verdicts import Line, compared, explained, holds, not_run
+from eagre.laboratory.reproduce.registry import Item, Line, Run, compared, explained, holds, not_run, without_lines
 
 KIND = "shallow-water"
 SIZES = {"cuda": 512, "cpu": 256}  # cells per side of a search
@@ -41,7 +40,7 @@ class Search(NamedTuple):
     @property
     def best(self) -> str:
         """Best launch parameters, or a statement that the shipped ones are the best."""
-        from eagre.tuning.space import describe
+        from eagre.tuning.spaces import describe
 
         return describe(self.result.outcome.best) if self.result.outcome.best else "as shipped"
 
@@ -63,8 +62,7 @@ def search_of(scheme: str, device: Any, precision: str) -> Search | None:
     from eagre.backend.compilation.origin import origin_of
     from eagre.backend.select import select
     from eagre.laboratory.bench.tuning.compilers import Compilers
-    from eagre.laboratory.bench.tuning.targets import target_at
-    from eagre.laboratory.bench.tuning.tuner import Found
+    from eagre.laboratory.bench.tuning.tuner import Found, target_at
     from eagre.laboratory.bench.tuning.workload import StepsOfBenchmark, base_of
     from eagre.tuning.journal import Journal
     from eagre.tuning.session import tune

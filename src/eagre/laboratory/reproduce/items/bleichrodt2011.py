@@ -24,8 +24,7 @@ from eagre.laboratory.reproduce.measure import (
     gpu_only,
     validated,
 )
-from eagre.laboratory.reproduce.registry import Item, Run
-from eagre.laboratory.reproduce.verdicts import Line, compared, exact, holds
+from eagre.laboratory.reproduce.registry import Item, Line, Run, compared, exact, holds
 
 ROUNDED = Number("section-3.1", "1450.563 + 3.141593", "single precision", "1453.705")
 BANDWIDTH = Number("chapter-1", "Tesla M1060", "theoretical bandwidth", "102.4", "GB/s", "equation 1.1")
@@ -174,7 +173,7 @@ def section_3(run: Run) -> Iterator[Line]:
 
 def update_fraction(run: Run) -> float:
     """Return the fraction of the time of a step of 1025 points per side that is spent in the update."""
-    from eagre.laboratory.bench.kernels import kernel_times
+    from eagre.laboratory.bench.benchmark import kernel_times
 
     profiles = [kernel_times("barotropic", run.device, "double", LARGE, VARIANT) for _ in range(4)]
     minimum = {

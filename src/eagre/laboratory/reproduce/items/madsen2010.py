@@ -15,8 +15,17 @@ import numpy as np
 from eagre.laboratory.papers import Number
 from eagre.laboratory.reproduce.items import madsen2010_times as times
 from eagre.laboratory.reproduce.measure import draw_validation, validated
-from eagre.laboratory.reproduce.registry import Item, Run, without_lines
-from eagre.laboratory.reproduce.verdicts import Line, exact, explained, holds, misprint, not_run
+from eagre.laboratory.reproduce.registry import (
+    Item,
+    Line,
+    Run,
+    exact,
+    explained,
+    holds,
+    misprint,
+    not_run,
+    without_lines,
+)
 
 GHOSTS = (6, 6, 1)  # ghost points along x and y, and ghost layers
 MISPRINTED = "3073x257x17"

@@ -15,8 +15,7 @@ from eagre.backend.device import Device
 from eagre.errors import EagreError
 from eagre.laboratory.papers import Number
 from eagre.laboratory.reproduce.measure import Timing, alternating, gpu_only, steady_bandwidth
-from eagre.laboratory.reproduce.registry import Item, Run, without_lines
-from eagre.laboratory.reproduce.verdicts import Line, compared, holds, misprint, not_run
+from eagre.laboratory.reproduce.registry import Item, Line, Run, compared, holds, misprint, not_run, without_lines
 
 GRIDS = {"257x17x6": (17, 257, 7), "1537x129x9": (129, 1537, 9), "3073x257x17": (257, 3073, 17)}
 """Rows, columns and vertical points by grid of the paper, whose 6 layers and a ghost layer are 7 points in Eagre."""

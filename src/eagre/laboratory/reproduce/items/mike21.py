@@ -28,8 +28,18 @@ from eagre.laboratory.papers import Number
 from eagre.laboratory.reproduce.items import mike21_times as times
 from eagre.laboratory.reproduce.items.mike21_times import STEPS, TIMED_STEPS, cell_rate, step_times
 from eagre.laboratory.reproduce.measure import alternating, gpu_only, validated
-from eagre.laboratory.reproduce.registry import COUNTERS, Item, Run, without_lines
-from eagre.laboratory.reproduce.verdicts import Line, compared, exact, explained, holds, not_run
+from eagre.laboratory.reproduce.registry import (
+    COUNTERS,
+    Item,
+    Line,
+    Run,
+    compared,
+    exact,
+    explained,
+    holds,
+    not_run,
+    without_lines,
+)
 from eagre.models.shallow_water_adi.memory_layout import DEVICE_WORDS, device_bytes
 from eagre.tuning.roofline import peak_operations
 
@@ -139,7 +149,7 @@ def difference_from_lapack(device: Device, flat: list[Any], method: str) -> floa
 
 def method_seconds(device: Device, flat: list[Any]) -> dict[str, float]:
     """Return the durations of the methods of a GPU, s."""
-    from eagre.solvers.tridiagonal.launches import launches
+    from eagre.solvers.tridiagonal.solve import launches
 
     lines = [one.reshape(SYSTEMS, UNKNOWNS, 1) for one in flat]
     x = device.zeros(lines[1].shape, lines[1].dtype)
@@ -259,7 +269,7 @@ def table_5_1(run: Run) -> Iterator[Line]:
 
 def counted_operations(parallel_from: int) -> int:
     """Return the number of floating-point operations of a solve by reduction, changes of sign not counted."""
-    from eagre.solvers.tridiagonal.reduction import reduce_arrays
+    from eagre.solvers.tridiagonal.reduction_cuda import reduce_arrays
     from eagre.tuning.roofline import operations_of
 
     return operations_of(lambda a, b, c, d: reduce_arrays(a, b, c, d, parallel_from), *_system())
@@ -271,7 +281,7 @@ def counted_steps(parallel_from: int) -> int:
     A step of the parallel reduction has two divisions of arrays, a level of the cyclic reduction two when it eliminates
     and one when it substitutes; one division completes the solve.
     """
-    from eagre.solvers.tridiagonal.reduction import reduce_arrays
+    from eagre.solvers.tridiagonal.reduction_cuda import reduce_arrays
 
     def divisions(n: int, rows: int) -> int:
         Divided.divisions = 0

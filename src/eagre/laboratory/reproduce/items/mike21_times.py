@@ -12,14 +12,12 @@ import numpy as np
 from eagre.backend.device import Device
 from eagre.backend.select import select
 from eagre.laboratory.bench import machine
-from eagre.laboratory.bench.kernels import kernel_times
-from eagre.laboratory.bench.operations import SOURCE_OPERATIONS
+from eagre.laboratory.bench.benchmark import SOURCE_OPERATIONS, kernel_times
 from eagre.laboratory.bench.papers.mike21_sweeps import CPU, EXTRA, GPU, LONGEST_BLOCK, Sweeps
 from eagre.laboratory.bench.shallow_water_adi import COMPARED_SHAPE, PAPER_GB, PAPER_WORDS, Pool
 from eagre.laboratory.papers import Number
 from eagre.laboratory.reproduce.measure import Timing, alternating, gpu_only, steady_bandwidth
-from eagre.laboratory.reproduce.registry import Run
-from eagre.laboratory.reproduce.verdicts import Line, compared, exact, explained, holds, misprint, not_run
+from eagre.laboratory.reproduce.registry import Line, Run, compared, exact, explained, holds, misprint, not_run
 
 OPERATIONS = SOURCE_OPERATIONS["shallow-water-adi"][1]  # per cell and step, as the paper counts
 STEPS = 100  # of the durations in the paper

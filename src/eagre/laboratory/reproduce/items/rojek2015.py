@@ -18,8 +18,18 @@ import numpy as np
 from eagre.backend.select import select
 from eagre.laboratory.papers import Number
 from eagre.laboratory.reproduce.measure import alternating, draw_curves, gpu_only
-from eagre.laboratory.reproduce.registry import COUNTERS, Item, Run
-from eagre.laboratory.reproduce.verdicts import Line, compared, exact, explained, holds, misprint, not_run
+from eagre.laboratory.reproduce.registry import (
+    COUNTERS,
+    Item,
+    Line,
+    Run,
+    compared,
+    exact,
+    explained,
+    holds,
+    misprint,
+    not_run,
+)
 from eagre.tuning.block_size import KEPLER, KIB, choose_block, tile, tiles
 from eagre.tuning.roofline import Routine
 from eagre.tuning.scenarios import MPDATA, cost, fused
@@ -76,7 +86,7 @@ def both(run: Run) -> dict[str, dict[int, Snapshot]]:
 
 def table_xi(run: Run) -> Iterator[Line]:
     """Compare the norms of the difference of the vorticity, relative to its mean, with those of the paper."""
-    from eagre.laboratory.validation.comparison.compare import difference
+    from eagre.laboratory.validation.compare import difference
 
     (name, one), (_, other) = both(run).items()
     points, mean = points_of(run), run.paper.value("section-7", "200 steps", "mean vorticity")
@@ -320,7 +330,7 @@ def table_ii(run: Run) -> Iterator[Line]:
 
 def table_vi(run: Run) -> Iterator[Line]:
     """Compare separate stages of MPDATA with the fused kernel, and the printed rates with their quotients."""
-    from eagre.laboratory.bench.suite_parts import advection
+    from eagre.laboratory.bench.suite import advection
 
     for number in run.numbers(column="Gflop/s"):
         rate = run.paper.value(run.item, number.row, "Mflop") / run.paper.value(run.item, number.row, "time")

@@ -10,9 +10,8 @@ from eagre.backend.device import Device, Launch
 from eagre.models.anelastic import step_kernels
 from eagre.models.anelastic.advection import advector_cuda
 from eagre.models.anelastic.advection.advector_cpu import Weights, faces_cpu
-from eagre.models.anelastic.step_coefficients import ALONG_X, ALONG_Y, ALONG_Z, StepCoefficients
-from eagre.models.anelastic.step_kernels import Slopes, Velocity
-from eagre.solvers.gcr.fused import Tiles
+from eagre.models.anelastic.step_kernels import ALONG_X, ALONG_Y, ALONG_Z, Slopes, StepCoefficients, Velocity
+from eagre.solvers.gcr.fused_cuda import Tiles
 
 KINDS = {"wall": step_kernels.WALL, "periodic": step_kernels.PERIODIC, "open": step_kernels.OPEN}
 

@@ -9,8 +9,10 @@ import numpy as np
 
 from eagre.backend.compilation.cells import cell, cuda, entry, flat_load, real
 from eagre.backend.cuda.warp import thread
-from eagre.models.anelastic.step_coefficients import ALONG_X, ALONG_Y, ALONG_Z
 from eagre.models.anelastic.step_kernels import (
+    ALONG_X,
+    ALONG_Y,
+    ALONG_Z,
     PERIODIC,
     Extrapolation,
     mass_flux,

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from eagre.config.maps import AveragesSection
-from eagre.config.named_locations import check_unique_names, named
 from eagre.config.problems import Key
 from eagre.config.section import Section, case_key
-from eagre.config.sections import MeasuredSection
+from eagre.config.sections import AveragesSection, MeasuredSection, check_unique_names, named
 from eagre.config.values.types import (
     FieldsFile,
     Metres,

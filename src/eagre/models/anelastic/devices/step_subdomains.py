@@ -1,6 +1,6 @@
 """Time steps of the anelastic model on several devices, each with a slab of rows.
 
-The halo covers the stencil of a step (`subdomain.halo_rows`), so that no exchange is needed before the projection. The
+The halo covers the stencil of a step (`halo_rows`), so that no exchange is needed before the projection. The
 halo rows of the new state are exchanged after the step.
 """
 
@@ -17,8 +17,8 @@ from eagre.device_mesh import DeviceMesh, DistributedArray
 from eagre.errors import InputError
 from eagre.models.anelastic.base.base_state import BaseState
 from eagre.models.anelastic.base.metric import Metric
-from eagre.models.anelastic.devices.projection_subdomains import DistributedProjection
-from eagre.models.anelastic.devices.subdomain import (
+from eagre.models.anelastic.devices.projection_subdomains import (
+    DistributedProjection,
     halo_rows,
     rows_held,
     rows_of,

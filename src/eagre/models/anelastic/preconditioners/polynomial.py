@@ -10,11 +10,11 @@ from eagre.backend.device import Work, check_precision
 from eagre.errors import InputError
 from eagre.models.anelastic.pressure.operator_launches import PressureOperator
 from eagre.models.anelastic.pressure.separable import FlatKernels, eigenvalue_bound, is_separable, stencil_of
-from eagre.solvers.gcr.polynomial import chebyshev_weights
+from eagre.solvers.gcr.solver import chebyshev_weights
 
 
 class Polynomial:
-    """Preconditioner q = P r by sweeps of `eagre.solvers.gcr.polynomial`; the first two sweeps are fused.
+    """Preconditioner q = P r by sweeps of `eagre.solvers.gcr.solver`; the first two sweeps are fused.
 
     Parameters
     ----------

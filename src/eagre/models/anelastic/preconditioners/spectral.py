@@ -24,10 +24,8 @@ from eagre.backend.arrays import array_module, fourier_module, on_gpu
 from eagre.backend.compilation.cells import cell, entry, prange, real
 from eagre.backend.device import Device, HostCall, Launch, Work, check_precision
 from eagre.models.anelastic.base.metric import Metric
-from eagre.models.anelastic.preconditioners.column_sweeps import column_solver, mode_divider
-from eagre.models.anelastic.preconditioners.columns import Symbols, factor_modes
-from eagre.solvers.poisson.axes import Axis, workers
-from eagre.solvers.poisson.wall_transforms import WallTransforms
+from eagre.models.anelastic.preconditioners.column_sweeps import Symbols, column_solver, factor_modes, mode_divider
+from eagre.solvers.poisson.axes import Axis, WallTransforms, workers
 
 
 class PeriodicFactors(NamedTuple):

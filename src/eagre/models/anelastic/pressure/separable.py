@@ -13,8 +13,8 @@ See `operator.set_residual` and `operator.set_wind`; coefficients are profiles, 
     ends         prescribed normal velocities at the ends of an axis
     add forces   the advected field and the past velocity: `kernels.add_force_to_wind`
 
-In the source (see `eagre.solvers.gcr.fused`) ``{name}`` stands for the points of an array of the thread, and all loads
-of a level precede their use. `star`, `first` and `gradient` are tables per axis.
+In the source (see `eagre.solvers.gcr.fused_cuda`) ``{name}`` stands for the points of an array of the thread, and all
+loads of a level precede their use. `star`, `first` and `gradient` are tables per axis.
 """
 
 from __future__ import annotations
@@ -27,9 +27,8 @@ from eagre.backend.compilation.cells import Entry, cell, flat_load, switch
 from eagre.backend.device import Device, Launch, check_precision
 from eagre.models.anelastic.pressure.operator import Wind
 from eagre.models.anelastic.pressure.operator_launches import PressureOperator
-from eagre.models.anelastic.step_coefficients import HALF, SCALE
-from eagre.solvers.gcr.fused import SeparableStencil, Tiles, on_device, vector_of
-from eagre.solvers.gcr.fused_cuda import BLOCK, SCOPE, kernel, next_to
+from eagre.models.anelastic.step_kernels import HALF, SCALE
+from eagre.solvers.gcr.fused_cuda import BLOCK, SCOPE, SeparableStencil, Tiles, kernel, next_to, on_device, vector_of
 from eagre.solvers.gcr.iteration import arrived
 
 RESIDUAL = """

@@ -1,7 +1,7 @@
 """Diffusion and closure over flat terrain on a GPU: threads stream upwards through several levels of a column.
 
-The formulas are those of `stress` for g^x = (1, 0, 0), g^y = (0, 1, 0) and g^z = (0, 0, stretch). A thread keeps values
-of the previous levels in registers: momentum needs 28 loads per point instead of 52. Fields have one dimension.
+The formulas are those of `closure` for g^x = (1, 0, 0), g^y = (0, 1, 0) and g^z = (0, 0, stretch). A thread keeps
+values of the previous levels in registers: momentum needs 28 loads per point instead of 52. Fields have one dimension.
 The outermost axis of a region are blocks of levels.
 """
 
@@ -14,7 +14,7 @@ from eagre.advection.columns import block_of
 from eagre.backend.compilation.cells import cell, real, switch
 from eagre.models.anelastic.base.grid_lines import axis_x, axis_y, axis_z, centre, line_at
 from eagre.models.anelastic.pressure.operator import Vector
-from eagre.models.anelastic.subgrid.stress import CLOSED, across, bounded, half_over_square
+from eagre.models.anelastic.subgrid.closure import CLOSED, across, bounded, half_over_square
 
 STRATIFIED = switch("STRATIFIED", True)
 
@@ -174,7 +174,7 @@ def slopes(f, n, p, y, x):
 
 @cell
 def stress_column(k, j, i, v, space, mix, levels, out):
-    """Compute D of u, v and w of level block k; space : `Medium` and `Grid`; see `stress.stress`."""
+    """Compute D of u, v and w of level block k; space : `Medium` and `Grid`; see `closure.stress`."""
     m, grid = space
     y, x, p = column_of(j, i, grid)
     first, last = block_of(k, levels, grid.nz)
@@ -216,7 +216,7 @@ def diffuse_column(k, j, i, scalar, space, mix, levels, out):
 
 @cell
 def eddy_column(k, j, i, fields, space, layers, levels, out):
-    """Compute K of the closure of level block k; fields : velocity and theta; see `stress.eddy_viscosity`."""
+    """Compute K of the closure of level block k; fields : velocity and theta; see `closure.eddy_viscosity`."""
     (v, theta), (m, grid) = fields, space
     y, x, p = column_of(j, i, grid)
     first, last = block_of(k, levels, grid.nz)

@@ -16,9 +16,20 @@ from eagre.models.anelastic.pressure.operator import Vector
 from eagre.models.anelastic.setup import Setup
 from eagre.models.anelastic.stability import max_diffusion_number
 from eagre.models.anelastic.step_kernels import Axis, Slopes
-from eagre.models.anelastic.subgrid import columns, stress
-from eagre.models.anelastic.subgrid.closure import square_length, stiffness_of
-from eagre.models.anelastic.subgrid.stress import Layers, Medium, Mixing
+from eagre.models.anelastic.subgrid import columns
+from eagre.models.anelastic.subgrid.closure import (
+    Layers,
+    Medium,
+    Mixing,
+    diffuse,
+    eddy_viscosity,
+    match_ground,
+    max_decay_rate,
+    square_length,
+    stiffness_of,
+    stress,
+    with_ambient,
+)
 
 Array = np.ndarray
 PARITY = {"u": (1, 1, -1), "v": (1, -1, 1), "w": (-1, 1, 1)}
@@ -49,7 +60,7 @@ class Diffusion:
     square_length : (nz, 1, 1) or (nz, ny, nx), or None
         l^2 of the closure, m2.
     space : Medium, Grid
-        Grid arguments of the kernel functions of `stress`.
+        Grid arguments of the kernel functions of `closure`.
     """
 
     def __init__(
@@ -92,13 +103,13 @@ class Diffusion:
             return launches + self._columns(fields, {name: out[name] for name in served})
         if setup.closure is not None:
             v, target = (Vector(*(source[name] for name in "uvw")) for source in (fields, out))
-            launches.append(self._over(stress.stress, setup.shape, v, medium, grid, self.mixing_of("u"), target))
+            launches.append(self._over(stress, setup.shape, v, medium, grid, self.mixing_of("u"), target))
             served = [name for name in served if name not in PARITY]
             fields, more = self.whole_theta(fields)
             launches += more
         for name in served:
             arguments = (fields[name], medium, grid, self.mixing_of(name), out[name])
-            launches.append(self._over(stress.diffuse, setup.shape, *arguments))
+            launches.append(self._over(diffuse, setup.shape, *arguments))
         return launches
 
     @property
@@ -147,7 +158,7 @@ class Diffusion:
         """Launch that computes the maximum decay rate of each row."""
         setup = self._setup
         arguments = (self.mixing, self._base, self._rate, self._forcing, self._rows)
-        return self._over(stress.max_decay_rate, (setup.shape[0] * setup.shape[1],), *arguments)
+        return self._over(max_decay_rate, (setup.shape[0] * setup.shape[1],), *arguments)
 
     @property
     def _base(self) -> Any:
@@ -208,19 +219,19 @@ class Diffusion:
             flat = (Vector(*(one.reshape(-1) for one in v)), theta.reshape(-1)), self.space, layers
             launches = [self._over_columns(columns.eddy_column, flat, self._flat_mixing("u").field)]
         else:
-            launches = [self._over(stress.eddy_viscosity, setup.shape, v, theta, medium, grid, layers, self.mixing)]
+            launches = [self._over(eddy_viscosity, setup.shape, v, theta, medium, grid, layers, self.mixing)]
         if self._drags:
             first = (setup.levels.z[1] - setup.levels.z[0]) * np.ones(setup.grid.shape)
             shear = self._array(1.0 / (np.log(first / setup.surface.roughness) * first))  # type: ignore[union-attr]
             region = (1, *setup.grid.shape)
-            launches.append(self._over(stress.match_ground, region, v.x, v.y, layers, shear, self.mixing))
+            launches.append(self._over(match_ground, region, v.x, v.y, layers, shear, self.mixing))
         return launches
 
     def whole_theta(self, fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[Work]]:
         """Return fields with theta minus the minimum ambient theta instead of theta', and the launch that sets it."""
         if self._whole is None:
             return dict(fields), []
-        launch = self._over(stress.with_ambient, self._setup.shape, fields["theta"], self._ambient, self._whole)
+        launch = self._over(with_ambient, self._setup.shape, fields["theta"], self._ambient, self._whole)
         return {**fields, "theta": self._whole}, [launch]
 
     @property

@@ -2,7 +2,7 @@
 
     tau_x = -K (du/dz + dw/dx)    tau_y = -K (dv/dz + dw/dy)    q = -(K / Pr) dtheta/dz    epsilon = K^3 / l^4
 
-Terms along z are means of the fluxes between a point and its neighbours, consistent with the diffusion of `stress`.
+Terms along z are means of the fluxes between a point and its neighbours, consistent with the diffusion of `closure`.
 Fluxes at boundaries are 0, except surface drag and heat flux. With roughness, half of the flux that supplies the drag
 (`surface_fluxes`) is added at the first level. epsilon follows from the Smagorinsky-Lilly equilibrium: shear production
 K 2 S:S minus buoyancy destruction K N^2 / Pr.
@@ -20,8 +20,8 @@ from eagre.models.anelastic.base.grid_lines import axis_x, axis_y, axis_z, centr
 from eagre.models.anelastic.pressure.operator import differences
 from eagre.models.anelastic.setup import Setup
 from eagre.models.anelastic.step_kernels import profile_at
+from eagre.models.anelastic.subgrid.closure import upward_at, weight_at
 from eagre.models.anelastic.subgrid.diffusion import Diffusion
-from eagre.models.anelastic.subgrid.stress import upward_at, weight_at
 from eagre.models.anelastic.subgrid.surface_fluxes import SurfaceFluxes, friction_at, supply_at
 
 TILT = switch("TILT", 0)  # axis of the dw/dx or dw/dy term: 1 x, 2 y, 0 none

@@ -26,6 +26,8 @@ from eagre.backend.compilation.cells import (
 from eagre.models.barotropic.kernels import HISTORY, advanced, stencil, tendency, wind_at
 from eagre.solvers.poisson.rows_cuda import (
     ROW,
+    THREADS,
+    R,
     begin,
     clear_ends,
     finish,
@@ -33,7 +35,6 @@ from eagre.solvers.poisson.rows_cuda import (
     transform_rows,
     write_pair,
 )
-from eagre.solvers.poisson.sine_cuda import THREADS, R
 
 VECTOR = switch("VECTOR", 4)  # columns per thread: 16 bytes
 SPAN = switch("SPAN", 6)  # VECTOR + 2, as a compile-time constant

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Launch
-from eagre.backend.exchange import Message
-from eagre.backend.group import BARRIER, Group, Stage, in_sequence
+from eagre.backend.group import BARRIER, Group, Message, Stage, in_sequence
 from eagre.device_mesh import DeviceMesh, DistributedArray, part_of
 from eagre.models.potential_waves.boundaries.relaxation_zones import ZoneRelaxation
 from eagre.models.potential_waves.laplace.arrays import LaplacePart

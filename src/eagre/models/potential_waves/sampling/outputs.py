@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eagre.fields import Variable
-from eagre.models.potential_waves.boundaries.predicted_errors import (
+from eagre.models.potential_waves.boundaries.sides import depth_along
+from eagre.models.potential_waves.boundaries.wave_checks import (
     MAX_CELERITY_ERROR,
     MAX_REFLECTION,
+    MIN_POINTS,
     better_layers,
     celerity_error,
+    wave_notes,
     wavemaker_reflection,
 )
-from eagre.models.potential_waves.boundaries.sides import depth_along
-from eagre.models.potential_waves.boundaries.wave_checks import MIN_POINTS, wave_notes
 from eagre.models.potential_waves.engine import Engine
 from eagre.models.potential_waves.sampling.diagnostics import maximum_slope, surface_velocity
 from eagre.models.potential_waves.setup import Setup

@@ -22,8 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.backend.device import Device, check_precision
-from eagre.backend.exchange import Message
-from eagre.backend.group import BARRIER, Group, Stage, in_sequence
+from eagre.backend.group import BARRIER, Group, Message, Stage, in_sequence
 from eagre.boundaries import FaceRange
 from eagre.boundaries.ghosts import LAYERS, padded_bed_of_rows, segment_table
 from eagre.boundaries.subdomain import clip_segments, global_face_numbers, join_sums, slab_sums

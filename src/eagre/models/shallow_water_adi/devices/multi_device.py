@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device, check_precision
-from eagre.backend.exchange import Message
-from eagre.backend.group import BARRIER, Group, Stage, in_sequence
+from eagre.backend.group import BARRIER, Group, Message, Stage, in_sequence
 from eagre.boundaries.subdomain import clip_segments, global_face_numbers, join_sums, slab_sums
 from eagre.decomposition import Decomposition, bands, check_memory_of_each, check_thickness
 from eagre.models.shallow_water_adi.engine import Engine

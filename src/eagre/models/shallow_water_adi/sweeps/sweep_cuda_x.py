@@ -1,7 +1,7 @@
 """Sweep along x on a GPU: each block has a tile of a row and advances north over several rows.
 
 Each lane has four adjacent cells (vector loads), assembles the equations of their west faces and eliminates them in
-registers; for the coupling of lanes and warps see `eagre.solvers.tridiagonal.lanes`. The momentum flux through a corner
+registers; for the coupling of lanes and warps see `eagre.solvers.tridiagonal.link`. The momentum flux through a corner
 and the sums of q at the edges serve the rows below and above. The tiles of one row overlap by as many cells as the
 coupling needs to decay below rounding error. The kernel is limited by the latency of loads: the row after the next is
 prefetched, or, with sufficient registers (PRELOAD), the next row is loaded while this row is coupled.
@@ -49,8 +49,7 @@ from eagre.models.shallow_water_adi.kernels import (
     row_or_wall,
 )
 from eagre.models.shallow_water_adi.memory_layout import PADDING
-from eagre.solvers.tridiagonal.lanes import WARPS, lanes_joined, lost_coupling, warps_joined
-from eagre.solvers.tridiagonal.link import Chunk, next_row
+from eagre.solvers.tridiagonal.link import WARPS, Chunk, lanes_joined, lost_coupling, next_row, warps_joined
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
 CELLS = 4  # cells per lane
