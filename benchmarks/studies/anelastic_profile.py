@@ -58,7 +58,7 @@ def profile(model: Any, bandwidth: float) -> None:
     word = np.prod(model.setup.shape) * np.dtype(model.engine.real).itemsize
     parts = {
         "explicit": steps.explicit(), "start": until._start, "iteration": until._iteration,
-        "final": projection._final, "finish": steps.finish(),
+        "final": projection.final, "finish": steps.finish(),
     }  # fmt: skip
     for part, launches in parts.items():
         device.fill(until.control, control)
@@ -130,8 +130,8 @@ def main() -> None:
                     steps = engine.steps
                     steps.projection = Projection(
                         engine.device, precision, engine.metric, steps.base.density, velocity=steps.fields.velocity,
-                        forces=steps.fields.forces, provisional_in_forces=steps.is_free, tolerance=1e-7, method="gcr",
-                        preconditioner="none", num_directions=1,
+                        forces=steps.fields.forces, provisional_in_forces=steps.stages[0].is_free, tolerance=1e-7,
+                        method="gcr", preconditioner="none", num_directions=1,
                     )  # fmt: skip
                 case = "hill" if given.hill else points
                 print(f"{case} {precision} {pressure}, copy {bandwidth / 1e9:.0f} GB/s", flush=True)

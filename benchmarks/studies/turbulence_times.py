@@ -32,8 +32,8 @@ def turbulence(points: int, pressure: str, precision: str, device: str) -> Anela
         engine, steps = model.engine, model.engine.steps
         steps.projection = Projection(
             engine.device, precision, engine.metric, steps.base.density, velocity=steps.fields.velocity,
-            forces=steps.fields.forces, provisional_in_forces=steps.is_free, tolerance=TOLERANCE, method="gcr",
-            preconditioner=preconditioner, sweeps=sweeps, num_directions=1,
+            forces=steps.fields.forces, provisional_in_forces=steps.stages[0].is_free, tolerance=TOLERANCE,
+            method="gcr", preconditioner=preconditioner, sweeps=sweeps, num_directions=1,
         )  # fmt: skip
         if engine.has_step_batches:
             engine._batches = StepBatches(steps, engine._state_arrays())

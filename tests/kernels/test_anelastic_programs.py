@@ -44,7 +44,7 @@ def test_programs_of_bands_compile(precision):
     setup = decaying_turbulence(16, "solenoidal", device="cpu").setup
     members = [RecordingDevice(), RecordingDevice()]
     engine = Engine(setup, Group(members), precision)
-    engine.device.run([*engine.steps._explicit(), *engine.steps.projection.launches])
+    engine.device.run([*engine.steps.explicit(), *engine.steps.projection.launches])
     rows = np.zeros((2, 6, 7), np.complex64 if precision == "single" else np.complex128)
     turned = np.zeros((2, 7, 9), rows.dtype).transpose(0, 2, 1)[:, 2:8]
     for pairs in ([(turned, rows)], [(rows, turned)] * 6):  # one launch, two

@@ -189,9 +189,9 @@ def test_the_barriers_of_a_step_are_enough(make):
         steps.set_out(steps.setup.time_step)
         pressure = steps.projection
         pressure._devices.fill(pressure._until.control, np.array([1.0, 0.0, 0.0, 1e-30, 100.0]))
-        step = [*steps._explicit(), *pressure.launches[:-1], pressure.final, steps._finish(), *steps._exchanged]
-        go(steps.devices.group, step * 2)
-        found.append([steps.devices.host(array) for array in (*steps.fields.restart_arrays.values(), pressure.phi)])
+        step = [*steps.explicit(), *pressure.launches, *steps.finish(), *steps._exchanged]
+        go(steps.device.group, step * 2)
+        found.append([steps.device.host(array) for array in (*steps.fields.restart_arrays.values(), pressure.phi)])
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)
 

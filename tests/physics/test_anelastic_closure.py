@@ -45,7 +45,7 @@ def test_viscosity_between_walls_and_levels_at_any_distance():
     assert set(held) == {"u", "v", "w", "theta", "dye"}
     for name, values in held.items():
         model.engine.device.fill(fields.present[name], values)
-    model.engine.device.run(model.engine.steps.tendencies.launches())
+    model.engine.device.run(model.engine.steps.stages[0].tendencies.launches())
     for name, f in held.items():
         expected = np.zeros(shape)
         for axis, odd, spacing in ((2, "u", 100.0), (1, "v", 60.0), (0, "w", None)):
@@ -76,10 +76,10 @@ def test_a_shear_has_the_viscosity_of_its_strain(hill):
         engine = model.engine
         z = model.levels.z + np.zeros(model.setup.shape)
         engine.device.fill(engine.steps.fields.velocity.u, shear * z)
-        engine.device.run(engine.steps.tendencies.launches())
+        engine.device.run(engine.steps.stages[0].tendencies.launches())
         cell = engine.metric.jacobian * engine.setup.spacing[0] * grid.dx * grid.dy * np.ones(z.shape)
         expected = part * 0.04 * cell ** (2.0 / 3.0) * shear
-        np.testing.assert_allclose(engine.steps.tendencies.diffusion.mixing, expected, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(engine.steps.stages[0].tendencies.diffusion.mixing, expected, rtol=1e-6, atol=1e-9)
 
 
 def test_the_stress_over_a_hill_is_of_second_order():
@@ -201,7 +201,7 @@ def test_the_wind_over_rough_ground_is_logarithmic():
     u = model.field("u")[:, 0, 0]
     friction = 0.4 * u[1] / np.log(z[1] / rough)
     np.testing.assert_allclose(u[1:], friction / 0.4 * np.log(z[1:] / rough), rtol=0.02)
-    k = model.engine.steps.tendencies.diffusion.mixing[:, 0, 0]
+    k = model.engine.steps.stages[0].tendencies.diffusion.mixing[:, 0, 0]
     flux = np.diff(u) / np.diff(z) * 0.5 * (k[1:] + k[:-1])
     np.testing.assert_allclose(flux[1:], friction**2, rtol=1e-3)
 
@@ -217,5 +217,5 @@ def test_a_closure_mixes_theta_itself():
         velocity=(0.05 * z, 0.0, 0.0), closure=Smagorinsky(1.0), time_step=0.2, tolerance=1e-12, **ON,
     )  # fmt: skip
     model.advance(20.0)
-    assert model.engine.steps.tendencies.diffusion.mixing.min() > 10.0
+    assert model.engine.steps.stages[0].tendencies.diffusion.mixing.min() > 10.0
     np.testing.assert_allclose(model.field("theta"), 300.0, rtol=0, atol=1e-9)

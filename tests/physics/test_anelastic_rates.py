@@ -87,7 +87,7 @@ def test_mixing_is_held_to_what_nudging_leaves():
     model.advance(STEP, max_steps=1)
     number = SAFETY_FACTOR * max_explicit_number(0.592)
     assert model.engine.fastest == pytest.approx(number, rel=1e-12)
-    mixing = model.engine.steps.tendencies.diffusion.mixing
+    mixing = model.engine.steps.stages[0].tendencies.diffusion.mixing
     np.testing.assert_allclose(mixing, (number / STEP - 0.1) * DZ**2 / 12.0, rtol=1e-12)
 
 

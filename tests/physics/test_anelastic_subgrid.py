@@ -82,7 +82,7 @@ def test_fluxes_are_those_of_the_transcription(hill, monkeypatch):
     closure = subgrids_of(model.engine)[0]
     closure.set_time(0.0)
     model.engine.device.run(closure.eddies())
-    np.testing.assert_allclose(model.engine.steps.tendencies.diffusion.mixing, k, rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(model.engine.steps.stages[0].tendencies.diffusion.mixing, k, rtol=1e-11, atol=1e-12)
     assert closure.names == tuple(expected)
     for name, wanted in expected.items():
         model.engine.device.run(closure.launches(name))

@@ -21,7 +21,9 @@ from eagre.backend.group import Group
 from eagre.device_mesh import DeviceMesh, DistributedArray, HostSlabs
 from eagre.errors import ConvergenceError
 from eagre.models.anelastic.base.base_state import BaseState
-from eagre.models.anelastic.devices.step_subdomains import DistributedSteps, devices_of
+from eagre.models.anelastic.devices.step_subdomains import devices_of, distributed_steps
+from eagre.models.anelastic.forcing.tendencies import forced_fields
+from eagre.models.anelastic.pressure.projection import Projection
 from eagre.models.anelastic.setup import Setup, metric_of
 from eagre.models.anelastic.stability import EITHER, LIMIT, SAFETY_FACTOR, first_step, max_explicit_number
 from eagre.models.anelastic.stages import Stages
@@ -163,15 +165,10 @@ class StepBatches:
         return ITERATIONS_PER_CHEAP_MARGIN if self._steps.projection.ends_at_once else ITERATIONS_PER_MARGIN
 
     def _launches(self, iterations: int) -> list[Any]:
-        steps = self._steps
-        measures, mixing = steps.tendencies.diffusion.measured
-        arguments = (
-            steps.advector.partial_maxima,
-            mixing,
-            steps.coefficients.dt,
-            steps.projection.control,
-            self._record,
-        )
+        steps, [stages] = self._steps, self._steps.stages
+        measures, mixing = stages.tendencies.diffusion.measured
+        maxima, control = stages.advector.partial_maxima, steps.projection.control
+        arguments = (maxima, mixing, stages.coefficients.dt, control, self._record)
         note = Launch(self._device.program(accumulate_record_cuda, "double"), arguments, (1,), (THREADS,))
         return [*steps.explicit(), *steps.projection.unlooked(iterations), *steps.finish(), *measures, note]
 
@@ -223,23 +220,31 @@ class Engine:
         on_gpu = self.device.kind == "cuda"
         self._finite_checks = [one.finite_check for one in self.subdomains] if on_gpu else []
         self._batches: StepBatches | None = None
-        if on_gpu and isinstance(self.steps, Steps):
+        if on_gpu and self.device.is_one:
             self._batches = StepBatches(self.steps, self._state_arrays())
 
-    def _create_steps(self, device: Device | Group, mass: np.ndarray) -> tuple[Device, Steps | DistributedSteps]:
+    def _create_steps(self, device: Device | Group, mass: np.ndarray) -> tuple[Device, Steps]:
         """Create the device, or the group of devices, and its time stepping."""
         setup, known = self.setup, (self.precision, self.base_state)
         if isinstance(device, Group):
-            group = devices_of(device, setup)
-            return group, DistributedSteps(setup, group, *known, mass, self.metric)
+            devices = devices_of(device, setup)
+            return devices, distributed_steps(setup, devices, *known, mass, self.metric)
         full = None if (mass == 1.0).all() else device.array((mass * np.ones(setup.shape)).astype(self.real))
         slopes = Slopes(**self.metric.arrays(device, self.precision))
-        return device, Steps(setup, device, *known, device.array(mass.astype(self.real)), slopes, self.metric, full)
+        arrays = (device.array(mass.astype(self.real)), slopes, self.metric, full)
+        stages = Stages(setup, device, *known, *arrays, forced_fields(setup, self.base_state))
+        fields, base = stages.fields, self.base_state
+        projection = Projection(
+            device, self.precision, self.metric, base.density, velocity=fields.velocity, forces=fields.forces,
+            provisional_in_forces=stages.is_free, tolerance=setup.tolerance,
+            guess="second-last" if self.metric.terrain else "previous",
+        )  # fmt: skip
+        return device, Steps(setup, device, base, [stages], fields, stages.inflow, projection)
 
     @property
-    def subdomains(self) -> list[Stages]:
+    def subdomains(self) -> Sequence[Stages]:
         """Fields and launches of each device."""
-        return self.steps.stages if isinstance(self.steps, DistributedSteps) else [self.steps]
+        return self.steps.stages
 
     @property
     def real(self) -> Any:

@@ -197,13 +197,8 @@ class Stages:
         """Check of the prognostic fields for finite values."""
         return FiniteCheck(self.device, self.precision, [one.x for one in self.fields.prognostic()])
 
-    def outflow(self) -> np.ndarray:
-        """Return the maximum outflow Courant number of each row in the last step, (nz, ny)."""
-        self.device.run([self.measure])
-        return self.measured()
-
     def measured(self) -> np.ndarray:
-        """See `outflow`; requires a preceding `measure`."""
+        """Return the maximum outflow Courant number of each row in the last step, (nz, ny), after `measure`."""
         return self.device.host(self._outflow).reshape(self.setup.shape[:2])
 
     def faces(self) -> list[Work]:

@@ -297,8 +297,8 @@ class DistributedProjection:
     ----------
     phi, older, provisional, steps, bound
         See `Projection`.
-    final : stage
-        Last stage of a solution: the velocity from phi.
+    final : list of stages
+        Last stages of a solution: the velocity from phi.
     """
 
     def __init__(
@@ -364,7 +364,7 @@ class DistributedProjection:
     @property
     def launches(self) -> list[Any]:
         """Launches of a solution, for `Device.prepare`."""
-        return [*self._until.launches, self.final]
+        return [*self._until.launches, *self.final]
 
     def solve(self, dt: float) -> Projected:
         """Project u, v, w; see `Projection.solve`.
@@ -380,10 +380,10 @@ class DistributedProjection:
 
     def correct(self) -> None:
         """Compute u, v, w of the current phi, as the last part of `solve`."""
-        self._devices.run([self.final])
+        self._devices.run(self.final)
 
     def find(self, dt: float) -> Projected:
-        """Solve for phi, without the stage `final`."""
+        """Solve for phi, without the stages `final`."""
         guess, source, factor = guess_source(self.phi, self.older, self.steps, dt)
         if not self._direct and (factor != 1.0 or guess is not source):
             self._devices.run([self._loop(stretch, guess, source, self._real(factor))])
@@ -405,7 +405,7 @@ class DistributedProjection:
         self._spectral = DistributedSpectral(devices, self._precision, self.metric, -1.0 if self._direct else 1.0)
         self._refresh()
         self._flat = self._flat_kernels()
-        self.final = [self._wind(rank) for rank in range(len(self._stages))]
+        self.final = [self._each(self._wind)]
         if self._direct:
             self._until = self._direct_solution()
             return

@@ -224,6 +224,8 @@ class Projection:
         True if the direct solution is exact for the coefficients.
     bound : int
         Number of times that launches were created, for other kinds of coefficients.
+    final : list of launches
+        Last launches of a solution: u, v, w from phi.
 
     Raises
     ------
@@ -333,7 +335,7 @@ class Projection:
     @property
     def launches(self) -> list[Work]:
         """Launches of a solution, for `Device.prepare`."""
-        return [*self._until.launches, *self._final]
+        return [*self._until.launches, *self.final]
 
     @property
     def _takes_direct(self) -> bool:
@@ -345,7 +347,7 @@ class Projection:
         self._refreshing, self._direct = [], self._takes_direct
         flat, test = self._flat_kernels()
         wind = (self.u, self.v, self.w)
-        self._final: list[Work] = [*(flat or operator).wind(self.phi, wind, self._forces, self._from_velocity)]
+        self.final: list[Work] = [*(flat or operator).wind(self.phi, wind, self._forces, self._from_velocity)]
         ends: list[Work] = [] if flat is None else [*flat.ends(provisional)]
         start: list[Work] = [*operator.residual(self.phi, provisional, self._r), test.measured]
         if flat is not None:
@@ -450,15 +452,20 @@ class Projection:
         ConvergenceError
             If the tolerance is not reached; the velocity is unchanged, and phi is the best iterate.
         """
+        result = self.find(dt)
+        self.correct()
+        return result
+
+    def find(self, dt: float) -> Projected:
+        """Solve for phi, without the launches `final`."""
         self._device.run(self._first_guess(dt))
         self.steps = (dt, self.steps[0])
         result = self._until.run(self.tolerance / dt, self._max_iterations)
-        self.correct()
         return Projected(result.iterations, result.norm * dt)
 
     def correct(self) -> None:
         """Compute u, v, w of the current phi, as the last part of `solve`."""
-        self._device.run(self._final)
+        self._device.run(self.final)
 
     def set_out(self, dt: float) -> None:
         """Set the next time step, s, and the first guess, before launches of `unlooked`."""
@@ -474,7 +481,7 @@ class Projection:
         The result is bitwise identical to `solve` if that needs no more iterations. Launches are valid until `bound`
         changes.
         """
-        return [*self._until.unlooked(self._small, self._max_iterations, iterations), *self._final]
+        return [*self._until.unlooked(self._small, self._max_iterations, iterations), *self.final]
 
     @property
     def control(self) -> Any:
