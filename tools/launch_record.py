@@ -8,6 +8,7 @@ and equal speed on a GPU, and equal hashes mean equal bits on this CPU.
     ... change ...
     python tools/launch_record.py compare before.json
     python tools/launch_record.py pin          (make record: rewrites tests/regression/states.json)
+    python tools/launch_record.py pin --launches --only NAME     (an intended change of launches, not of states)
 
 Programs are compared by `program_digest`, which ignores names; where it differs, by their PTX, which `write --ptx`
 stores as well (minutes). CPU hashes hold for one kind of CPU and one set of library versions only.
@@ -230,29 +231,29 @@ def _pinned(make: Make) -> dict[str, Any]:
     }
 
 
-def pin(which: str) -> None:
+def pin(which: str, only_launches: bool = False) -> None:
     """Rewrite the pinned file and print the set-ups that changed.
 
-    Raises
-    ------
-    SystemExit
-        If only some set-ups are pinned and the other hashes in the file were made on another machine.
+    which : part of the names of the set-ups to pin; only_launches : whether to keep the pinned states. Hashes hold for one
+    kind of machine, whose number in "machines" each set-up has.
     """
     old = json.loads(PINNED.read_text()) if PINNED.exists() else {"setups": {}}
-    if which and old.get("machine", machine()) != machine():
-        raise SystemExit(f"The hashes of {PINNED.name} belong to another machine. Pin all set-ups, without --only.")
-    new: dict[str, Any] = {"machine": machine(), "setups": {}}
+    machines, setups = old.get("machines", []) if which or only_launches else [], {}
     for name, make in small_setups().items():
-        if which in name:
-            new["setups"][name] = _pinned(make)
-        elif name in old["setups"]:
-            new["setups"][name] = old["setups"][name]
-    names = sorted(old["setups"].keys() | new["setups"].keys())
-    changed = [name for name in names if old["setups"].get(name) != new["setups"].get(name)]
+        pinned = old["setups"].get(name)
+        if which not in name:
+            setups |= {} if pinned is None else {name: pinned}
+        elif only_launches and pinned is not None:
+            setups[name] = {**pinned, "launches": shapes_record(make)}
+        else:
+            machines += [] if machine() in machines else [machine()]
+            setups[name] = {"machine": machines.index(machine()), **_pinned(make)}
+    names = sorted(old["setups"].keys() | setups.keys())
+    changed = [name for name in names if old["setups"].get(name) != setups.get(name)]
     print("\n".join(changed) or "no set-up changed")
-    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(one)}" for name, one in new["setups"].items())
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(one)}" for name, one in setups.items())
     PINNED.parent.mkdir(exist_ok=True)
-    PINNED.write_text(f'{{"machine": {json.dumps(new["machine"])},\n"setups": {{\n{lines}\n}}}}\n')
+    PINNED.write_text(f'{{"machines": {json.dumps(machines)},\n"setups": {{\n{lines}\n}}}}\n')
 
 
 def main() -> int:
@@ -262,10 +263,11 @@ def main() -> int:
     parser.add_argument("file", type=Path, nargs="?")
     parser.add_argument("--only", default="", help="set-ups whose name contains this text")
     parser.add_argument("--ptx", action="store_true", help="compile every program for a GPU")
+    parser.add_argument("--launches", action="store_true", help="pin the launch shapes only")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     if options.action == "pin":
-        pin(options.only)
+        pin(options.only, options.launches)
         return 0
     if options.file is None:
         parser.error("write and compare need a file")
