@@ -234,8 +234,8 @@ def _pinned(make: Make) -> dict[str, Any]:
 def pin(which: str, only_launches: bool = False) -> None:
     """Rewrite the pinned file and print the set-ups that changed.
 
-    which : part of the names of the set-ups to pin; only_launches : whether to keep the pinned states. Hashes hold for one
-    kind of machine, whose number in "machines" each set-up has.
+    which : part of the names of the set-ups to pin; only_launches : whether to keep the pinned states
+    Hashes hold for one kind of machine, whose number in "machines" each set-up has.
     """
     old = json.loads(PINNED.read_text()) if PINNED.exists() else {"setups": {}}
     machines, setups = old.get("machines", []) if which or only_launches else [], {}

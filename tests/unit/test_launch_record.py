@@ -27,4 +27,5 @@ def test_a_pinned_setup_has_the_machine_of_its_hashes(tmp_path, monkeypatch):
     assert json.loads(pinned.read_text())["setups"] == {"kept": other, "again": of_this, "new again": of_this}
     launch_record.pin("")
     found = json.loads(pinned.read_text())
-    assert found["machines"] == [launch_record.machine()] and {one["machine"] for one in found["setups"].values()} == {0}
+    assert found["machines"] == [launch_record.machine()]
+    assert {one["machine"] for one in found["setups"].values()} == {0}
