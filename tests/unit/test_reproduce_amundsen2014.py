@@ -22,7 +22,7 @@ from eagre.laboratory.validation.shallow_water import FINE
 from eagre.layouts.store import Use
 from eagre.tuning.journal import Trial
 from eagre.tuning.session import Outcome
-from eagre.tuning.spaces import spaces_of
+from eagre.tuning.space import spaces_of
 
 NAME = "amundsen2014"
 ITEMS = items_of(NAME)

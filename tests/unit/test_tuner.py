@@ -41,7 +41,7 @@ from eagre.models.registry import KINDS, load_case
 from eagre.tuning import session
 from eagre.tuning.journal import Journal, Trial
 from eagre.tuning.session import descend, search
-from eagre.tuning.spaces import (
+from eagre.tuning.space import (
     FIRST,
     SPACES,
     Axis,

@@ -9,7 +9,7 @@ from eagre.backend import layouts
 from eagre.layouts.store import Origin, Use
 from eagre.tuning import session
 from eagre.tuning.journal import Journal
-from eagre.tuning.spaces import Axis, DeviceInfo, Space, always, identity
+from eagre.tuning.space import Axis, DeviceInfo, Space, always, identity
 from eagre.tuning.statistics import doubt, lower_bound, relative, surely
 
 H200, SHIPPED = layouts.reference()

@@ -13,7 +13,7 @@ from typing import Any
 from eagre.errors import InputError
 from eagre.layouts.store import Origin, Use
 from eagre.temporary import temporary_path
-from eagre.tuning.spaces import identity
+from eagre.tuning.space import identity
 
 
 @dataclass

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from eagre.errors import EagreError, MemoryNeededError
 from eagre.tuning.journal import Journal, Trial
-from eagre.tuning.spaces import Choice, DeviceInfo, Space, describe, identity
+from eagre.tuning.space import Choice, DeviceInfo, Space, describe, identity
 from eagre.tuning.statistics import doubt, lower_bound, ratios, relative, surely, typical
 
 RUNS = 5  # runs per trial, each of several steps, alternating with runs of the shipped values

@@ -3,12 +3,11 @@
 from eagre.waves.dispersion import angular_frequency, group_velocity, wave_number
 from eagre.waves.forces import CylinderForce, morison_force
 from eagre.waves.linear import AiryWave, LinearWaves
-from eagre.waves.measured import MeasuredWaves
+from eagre.waves.measured import MeasuredWaves, Reflection, separate_reflection
 from eagre.waves.nonlinear.steady import RegularWave, highest_wave
 from eagre.waves.nonlinear.stokes import StokesWave
 from eagre.waves.nonlinear.stream_function import StreamFunctionWave
 from eagre.waves.points import FixedPoints
-from eagre.waves.reflection import Reflection, separate_reflection
 from eagre.waves.seas.sea import FocusedGroup, Sea
 from eagre.waves.seas.spectra import (
     TMA,

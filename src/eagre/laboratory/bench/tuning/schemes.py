@@ -24,7 +24,7 @@ from eagre.laboratory.cases.water import WaterCase
 from eagre.layouts.store import Scheme
 from eagre.models.shallow_water.model import ShallowWater
 from eagre.tuning.journal import Journal, Trial
-from eagre.tuning.spaces import SCHEMES, identity
+from eagre.tuning.space import SCHEMES, identity
 from eagre.tuning.statistics import typical
 
 RUNS = 5

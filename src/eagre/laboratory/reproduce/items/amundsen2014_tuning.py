@@ -40,7 +40,7 @@ class Search(NamedTuple):
     @property
     def best(self) -> str:
         """Best launch parameters, or a statement that the shipped ones are the best."""
-        from eagre.tuning.spaces import describe
+        from eagre.tuning.space import describe
 
         return describe(self.result.outcome.best) if self.result.outcome.best else "as shipped"
 
@@ -66,7 +66,7 @@ def search_of(scheme: str, device: Any, precision: str) -> Search | None:
     from eagre.laboratory.bench.tuning.workload import StepsOfBenchmark, base_of
     from eagre.tuning.journal import Journal
     from eagre.tuning.session import tune
-    from eagre.tuning.spaces import spaces_of
+    from eagre.tuning.space import spaces_of
 
     chosen = select(device)
     size = SIZES[chosen.kind]
