@@ -29,7 +29,7 @@ def quick(monkeypatch, tmp_path):
     monkeypatch.setitem(workload.LEAST_SECONDS, "cpu", 1e-3)
     monkeypatch.setattr(session, "RUNS", 2)
     monkeypatch.setattr(session, "FINAL_RUNS", 2)
-    monkeypatch.setattr(spaces, "_threads", lambda card, precision: ())
+    monkeypatch.setattr(space, "_threads", lambda card, precision: ())
 
 
 def test_a_case_is_tuned_and_its_run_says_so(eagre, tmp_path):

@@ -1,4 +1,4 @@
-"""Fields over time on a grid, as read from a result file: maps, volumes and their vorticity, surface, depth, wet cells."""
+"""Fields over time on a grid, as read from a result file: maps, volumes, vorticity, surface, depth and wet cells."""
 
 from __future__ import annotations
 
