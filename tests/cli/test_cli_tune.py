@@ -15,7 +15,7 @@ from eagre.errors import EagreError
 from eagre.laboratory.bench.tuning import schemes as tuner_schemes
 from eagre.laboratory.bench.tuning import tuner, workload
 from eagre.layouts import store
-from eagre.tuning import session
+from eagre.tuning import session, space
 from eagre.tuning.journal import Trial
 
 SOURCE = Path(tuner.__file__).parents[3]
