@@ -30,7 +30,7 @@ from eagre.laboratory.cases import amundsen2014
 from eagre.models.shallow_water.model import ShallowWater
 from eagre.tuning.session import descend
 from eagre.tuning.space import Choice, Space, describe, spaces_of
-from eagre.tuning.statistics import relative, typical
+from eagre.tuning.timings import relative, typical
 
 MODEL = "shallow-water"
 CASES: dict[str, Callable[[int], Any]] = {

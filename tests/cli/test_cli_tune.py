@@ -16,7 +16,7 @@ from eagre.laboratory.bench.tuning import schemes as tuner_schemes
 from eagre.laboratory.bench.tuning import tuner, workload
 from eagre.layouts import store
 from eagre.tuning import session, space
-from eagre.tuning.journal import Trial
+from eagre.tuning.timings import Trial
 
 SOURCE = Path(tuner.__file__).parents[3]
 CASE = still_water("0.02 s", more="[friction]\nmanning = 0.03")

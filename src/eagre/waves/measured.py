@@ -13,7 +13,7 @@ from eagre.errors import InputError
 from eagre.waves.checked import number, positive
 from eagre.waves.dispersion import wave_number
 from eagre.waves.linear import LinearWaves
-from eagre.waves.nonlinear.steady import Array, Field
+from eagre.waves.steady import Array, Field
 
 MIN_SPACING, MAX_SPACING = 0.05, 0.45  # spacing of a pair of gauges, wave lengths
 MIN_VARIANCE_FRACTION = 0.8
