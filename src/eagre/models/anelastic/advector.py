@@ -8,8 +8,7 @@ import numpy as np
 
 from eagre.backend.compilation.cells import cell, entry, prange, switch
 from eagre.backend.device import Device, Launch
-from eagre.models.anelastic import advector_cuda
-from eagre.models.anelastic import step_kernels
+from eagre.models.anelastic import advector_cuda, step_kernels
 from eagre.models.anelastic.step_kernels import (
     PERIODIC,
     Slopes,
