@@ -123,9 +123,9 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "tuning": f"{TUNER} tests/unit/test_tuning.py tests/unit/test_tuner_disturbed.py",
     "waves": "tests/unit/test_waves_regular.py tests/unit/test_waves_seas.py tests/unit/test_waves_records.py",
     "waves/linear.py": "tests/unit/test_waves_seas.py",
-    "waves/reflection.py": "tests/unit/test_waves_records.py",
+    "waves/measured.py": "tests/unit/test_waves_records.py",
     "waves/statistics.py": "tests/unit/test_waves_records.py",
-    "waves/nonlinear/steady.py": "tests/unit/test_waves_regular.py",
+    "waves/steady.py": "tests/unit/test_waves_regular.py",
 }
 SIMULATED = {  # kernels of a GPU: the same, with a part of a test's name
     "models/barotropic/update/update_cuda.py": ("tests/kernels/test_barotropic_kernels.py", "simulated_cuda"),

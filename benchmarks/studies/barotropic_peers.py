@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.arrays import array_module
+from eagre.backend.device import array_module
 from eagre.laboratory.cases.gyres import double_gyre
 
 ALPHA = BETA = 1.36e5

@@ -41,7 +41,7 @@ from eagre.laboratory.bench.tuning.compilers import Compilers
 from eagre.laboratory.bench.tuning.schemes import tune_schemes
 from eagre.laboratory.bench.tuning.tuner import begin_compiling, tune_benchmark
 from eagre.laboratory.cases import amundsen2014, waves
-from eagre.tuning.spaces import describe
+from eagre.tuning.space import describe
 
 SCHEMES = ("rk2", "euler", "srk2", "ds1", "ds2")
 FEWER_FROM = 8192  # cells a side, from which only RK2 and Euler are timed: starts take long

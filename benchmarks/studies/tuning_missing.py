@@ -21,7 +21,7 @@ from tuning_tables import CASES, MODEL, Results
 from eagre.backend.device import Device
 from eagre.laboratory.bench.tuning.compilers import Compilers
 from eagre.laboratory.bench.tuning.tuner import begin_compiling, tune_benchmark
-from eagre.tuning.spaces import describe
+from eagre.tuning.space import describe
 
 Row = tuple[str, Callable[[], Any]]
 PICKS = (("rk2", "double", 4), ("srk2", "double", 1))  # and cells a side, in quarters of the largest

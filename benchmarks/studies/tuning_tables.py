@@ -29,8 +29,8 @@ from eagre.laboratory.bench.tuning.workload import StepsOfBenchmark, first_neede
 from eagre.laboratory.cases import amundsen2014
 from eagre.models.shallow_water.model import ShallowWater
 from eagre.tuning.session import descend
-from eagre.tuning.spaces import Choice, Space, describe, spaces_of
-from eagre.tuning.statistics import relative, typical
+from eagre.tuning.space import Choice, Space, describe, spaces_of
+from eagre.tuning.timings import relative, typical
 
 MODEL = "shallow-water"
 CASES: dict[str, Callable[[int], Any]] = {

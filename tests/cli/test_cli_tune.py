@@ -15,8 +15,8 @@ from eagre.errors import EagreError
 from eagre.laboratory.bench.tuning import schemes as tuner_schemes
 from eagre.laboratory.bench.tuning import tuner, workload
 from eagre.layouts import store
-from eagre.tuning import session, spaces
-from eagre.tuning.journal import Trial
+from eagre.tuning import session, space
+from eagre.tuning.timings import Trial
 
 SOURCE = Path(tuner.__file__).parents[3]
 CASE = still_water("0.02 s", more="[friction]\nmanning = 0.03")
@@ -29,7 +29,7 @@ def quick(monkeypatch, tmp_path):
     monkeypatch.setitem(workload.LEAST_SECONDS, "cpu", 1e-3)
     monkeypatch.setattr(session, "RUNS", 2)
     monkeypatch.setattr(session, "FINAL_RUNS", 2)
-    monkeypatch.setattr(spaces, "_threads", lambda card, precision: ())
+    monkeypatch.setattr(space, "_threads", lambda card, precision: ())
 
 
 def test_a_case_is_tuned_and_its_run_says_so(eagre, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from eagre.backend.device import CpuDevice, PlainDevice
 from eagre.models.anelastic import step_kernels
-from eagre.models.anelastic.advection.advector import FaceFluxes
+from eagre.models.anelastic.advector import FaceFluxes
 from eagre.models.anelastic.step_kernels import Slopes, StepCoefficients, Velocity
 from oracle import anelastic as oracle
 

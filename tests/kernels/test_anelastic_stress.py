@@ -8,7 +8,7 @@ import pytest
 from eagre.backend.device import CpuDevice, PlainDevice
 from eagre.models.anelastic.base.metric import Metric
 from eagre.models.anelastic.pressure.operator import Vector
-from eagre.models.anelastic.subgrid import closure, columns
+from eagre.models.anelastic.subgrid import closure, diffusion
 from eagre.models.anelastic.subgrid.closure import Layers, Medium, Mixing
 from oracle import anelastic_stress as oracle
 
@@ -127,10 +127,10 @@ def test_columns_of_a_gpu(device, levels, shape, sides):
     *v, scalar = (case.on(field.ravel()) for field in case.fields)
     v, space = Vector(*v), (case.medium, case.grid)
     out = Vector(*(case.zeros() for _ in range(3)))
-    found = case.run_columns(columns.stress_column, levels, (v, space, mixing_of(case)), out, CLOSED=True)
+    found = case.run_columns(diffusion.stress_column, levels, (v, space, mixing_of(case)), out, CLOSED=True)
     ambient, out = RNG.random((shape[0], 1, 1)), case.zeros()
     arguments = ((scalar, case.on(ambient)), space, mixing_of(case, 0.5))
-    found = [*found, case.run_columns(columns.diffuse_column, levels, arguments, out, CLOSED=True)]
+    found = [*found, case.run_columns(diffusion.diffuse_column, levels, arguments, out, CLOSED=True)]
     wanted = oracle.tendency(case.fields[:3], case.k, case.space, True)
     wanted = [*wanted, *oracle.tendency([case.fields[3] + ambient], case.k, case.space, False)]
     for one, other in zip(found, wanted, strict=True):
@@ -191,7 +191,7 @@ def test_the_closure(hill):
         case.device, flat = PlainDevice(), (Vector(*(one.ravel() for one in v)), theta.ravel())
         arguments = (flat, (case.medium, case.grid), layers)
         for levels in (3, 9):
-            out = case.run_columns(columns.eddy_column, levels, arguments, case.zeros())
+            out = case.run_columns(diffusion.eddy_column, levels, arguments, case.zeros())
             np.testing.assert_allclose(out, wanted, rtol=1e-10, atol=1e-12)
-            case.run_columns(columns.eddy_column, levels, arguments, out, CAPPED=True)
+            case.run_columns(diffusion.eddy_column, levels, arguments, out, CAPPED=True)
             np.testing.assert_allclose(out, np.minimum(wanted, most), rtol=1e-10, atol=1e-12)

@@ -20,7 +20,7 @@ from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.io import FieldWriter, WriteError, files
 from eagre.io.records.records import RecordFile
-from eagre.plots.drawing.labels import date_of
+from eagre.plots.drawing.style import date_of
 from written_models import VARIABLES, FakeModel, write
 
 

@@ -18,7 +18,7 @@ from eagre.errors import InputError
 from eagre.io import read_series
 from eagre.io.netcdf_attributes import read_reference
 from eagre.io.weather.weather import read_weather
-from eagre.plots.drawing.labels import date_of
+from eagre.plots.drawing.style import date_of
 
 ZONES = {  # hours ahead of UTC
     "": 0.0, " UTC": 0.0, " Z": 0.0, "Z": 0.0, " GMT": 0.0, " utc": 0.0, " 0:00": 0.0,

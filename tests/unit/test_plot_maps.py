@@ -8,8 +8,7 @@ import xarray as xr
 
 from eagre.plots import FieldFile, open_results
 from eagre.plots.drawing.frames import colour_range
-from eagre.plots.drawing.labels import time_span, time_unit
-from eagre.plots.drawing.style import colormap_for
+from eagre.plots.drawing.style import colormap_for, time_span, time_unit
 from eagre.plots.heights import ProfilePicture
 from eagre.plots.maps import MapPicture, PerspectivePicture
 

@@ -13,7 +13,7 @@ import pytest
 
 from eagre.errors import ConvergenceError, DeviceError, InputError
 from eagre.laboratory.papers import NAMES, Number, paper
-from eagre.laboratory.reproduce import reproduce, run, tables
+from eagre.laboratory.reproduce import reproduce, run
 from eagre.laboratory.reproduce.items import mike21
 from eagre.laboratory.reproduce.registry import (
     SOURCES,
@@ -240,15 +240,15 @@ def test_stored_results_stand_in_without_a_comparison(monkeypatch, tmp_path):
     items_made(monkeypatch, Item("table-5.5", "points", one_line))
     reproduce("madsen2010", output_dir=tmp_path, device="cpu", precision="double")
     text = (tmp_path / "reproduce.csv").read_text(encoding="utf-8")
-    monkeypatch.setattr(tables, "files", lambda name: tmp_path)
+    monkeypatch.setattr(run, "files", lambda name: tmp_path)
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "stored.csv").write_text(text, encoding="utf-8")
-    tables.stored_lines.cache_clear()
+    run.stored_lines.cache_clear()
     items_made(monkeypatch, Item("table-5.5", "points", one_line, needs=("gpu",)))
     try:
         lines = reproduce("madsen2010", device="cpu")
     finally:
-        tables.stored_lines.cache_clear()
+        run.stored_lines.cache_clear()
     assert [(line.outcome, line.failed, line.computed) for line in lines] == [("not run", False, None)] * 2
     device, commit = lines[0].device, lines[0].commit
     assert lines[1].note == f"needs a GPU; stored, {device}, double (commit {commit}): 26215"
@@ -259,7 +259,7 @@ def test_report_files(monkeypatch, tmp_path):
     lines = reproduce("madsen2010", output_dir=tmp_path / "a" / "b", device="cpu", precision="single")
     folder = tmp_path / "a" / "b"
     rows = list(csv.DictReader((folder / "reproduce.csv").read_text(encoding="utf-8").splitlines()))
-    assert [tuple(row) for row in rows] == [tables.FIELDS] * 3
+    assert [tuple(row) for row in rows] == [run.FIELDS] * 3
     assert [(row["paper"], row["computed"], row["failed"], row["precision"]) for row in rows] == [
         ("madsen2010", "4369", "False", "single"),
         ("madsen2010", "26215", "True", "single"),
@@ -274,7 +274,7 @@ def test_report_files(monkeypatch, tmp_path):
 
 def test_without_matplotlib_the_report_has_no_pictures(monkeypatch, tmp_path):
     monkeypatch.setattr(run, "find_spec", lambda name: None)
-    monkeypatch.setattr(tables, "find_spec", lambda name: None)
+    monkeypatch.setattr(run, "find_spec", lambda name: None)
     reproduce("madsen2010", ["table-5.5"], tmp_path, device="cpu")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["reproduce.csv", "reproduce.md"]
     assert "Matplotlib is not installed" in (tmp_path / "reproduce.md").read_text(encoding="utf-8")

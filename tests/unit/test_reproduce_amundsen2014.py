@@ -20,9 +20,9 @@ from eagre.laboratory.reproduce.measure import Timing
 from eagre.laboratory.reproduce.registry import Run, items_of
 from eagre.laboratory.validation.shallow_water import FINE
 from eagre.layouts.store import Use
-from eagre.tuning.journal import Trial
 from eagre.tuning.session import Outcome
-from eagre.tuning.spaces import spaces_of
+from eagre.tuning.space import spaces_of
+from eagre.tuning.timings import Trial
 
 NAME = "amundsen2014"
 ITEMS = items_of(NAME)

@@ -28,7 +28,7 @@ ELSEWHERE = {
     "kernel.MAX_REGISTERS": "limit of the instruction that acquires registers",
     "engine.GRAPH_SIZES": "steps of a graph, the same on all cards",
     "engine.MAX_GRAPH_LAUNCHES": "launches of a graph, the same on all cards",
-    "peers.THREADS": "copies of an exchange, bound by the link and not by the card",
+    "gpu_exchange.THREADS": "copies of an exchange, bound by the link and not by the card",
     "convergence_loop.THREADS": "the order in which a norm is added up, the same on all cards",
 }
 

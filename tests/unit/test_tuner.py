@@ -39,9 +39,8 @@ from eagre.layouts.declared import PARAMETERS
 from eagre.layouts.store import Origin, Use
 from eagre.models.registry import KINDS, load_case
 from eagre.tuning import session
-from eagre.tuning.journal import Journal, Trial
 from eagre.tuning.session import descend, search
-from eagre.tuning.spaces import (
+from eagre.tuning.space import (
     FIRST,
     SPACES,
     Axis,
@@ -54,7 +53,7 @@ from eagre.tuning.spaces import (
     registers,
     spaces_of,
 )
-from eagre.tuning.statistics import typical, without_outliers
+from eagre.tuning.timings import Journal, Trial, typical, without_outliers
 from kernels.recording import RecordingDevice
 
 H200, SHIPPED = layouts.reference()
@@ -302,7 +301,7 @@ def test_a_journal_that_cannot_be_begun_anew_stays(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("eagre.tuning.journal.os.replace", killed)
+        patch.setattr("eagre.tuning.timings.os.replace", killed)
         with pytest.raises(KeyboardInterrupt):
             journal(path).add(Trial({"rows": 9}, {"shallow-water.march.longest": 9}, [1.0]))
     assert path.read_bytes() == before and [one.name for one in tmp_path.iterdir()] == [path.name]

@@ -8,9 +8,8 @@ import pytest
 from eagre.backend import layouts
 from eagre.layouts.store import Origin, Use
 from eagre.tuning import session
-from eagre.tuning.journal import Journal
-from eagre.tuning.spaces import Axis, DeviceInfo, Space, always, identity
-from eagre.tuning.statistics import doubt, lower_bound, relative, surely
+from eagre.tuning.space import Axis, DeviceInfo, Space, always, identity
+from eagre.tuning.timings import Journal, doubt, lower_bound, relative, surely
 
 H200, SHIPPED = layouts.reference()
 ROWS = Axis("rows", ("shallow-water.march.longest", "shallow-water.march.shortest"), always(8, 16, 32, 128))

@@ -13,7 +13,7 @@ from eagre.errors import EagreError
 from eagre.grid import Grid
 from eagre.laboratory.bench import machine
 from eagre.laboratory.bench.tuning import workload
-from eagre.tuning.spaces import SPACES
+from eagre.tuning.space import SPACES
 from kernels.recording import RecordingDevice
 
 KEY, SHIPPED = "cpu.shallow-water.rows", 64

@@ -214,7 +214,7 @@ def test_energies_by_integration():
 
 def test_coefficients_of_fenton():
     """Table 1 of Fenton (1985), k h = 0.753982, as corrected in 1990; printed to 6 decimals for k h to 6 digits."""
-    from eagre.waves.nonlinear.stokes import stokes_series
+    from eagre.waves.stokes import stokes_series
 
     kd = 0.753982
     series = stokes_series(kd, 5)
@@ -380,8 +380,8 @@ def test_waves_of_a_period_above_the_highest_are_rejected_at_once(monkeypatch, h
     def fail(*_):
         raise AssertionError("the iteration began")
 
-    monkeypatch.setattr("eagre.waves.nonlinear.stream_function.solve", fail)
-    monkeypatch.setattr("eagre.waves.nonlinear.stokes.stokes_series", fail)
+    monkeypatch.setattr("eagre.waves.stream_function.solve", fail)
+    monkeypatch.setattr("eagre.waves.stokes.stokes_series", fail)
     for theory in (StreamFunctionWave, StokesWave):
         with pytest.raises(InputError, match="waves below the highest one"):
             theory(height, depth, period=period, **current)

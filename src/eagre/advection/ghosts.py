@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eagre.backend.arrays import array_module
-from eagre.backend.device import Device
+from eagre.backend.device import Device, array_module
 from eagre.errors import InputError
 
 KINDS = ("periodic", "wall", "open")

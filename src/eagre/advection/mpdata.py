@@ -25,8 +25,7 @@ from eagre.advection.columns import ColumnPlan
 from eagre.advection.ghosts import KINDS, Open, with_repeated_points, without_checks, without_repeated_points
 from eagre.advection.plan import Advector, Options, StagedPlan
 from eagre.advection.streaming import kernel
-from eagre.backend.arrays import array_module, on_gpu
-from eagre.backend.device import Device, Work
+from eagre.backend.device import Device, Work, array_module, on_gpu
 from eagre.backend.select import device_of
 from eagre.checks import one_of
 from eagre.errors import InputError

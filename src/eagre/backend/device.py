@@ -1,10 +1,11 @@
-"""Device interface: arrays, programs and launches; free host memory."""
+"""Device interface: arrays and their modules (NumPy or CuPy), programs and launches; free host memory."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Self, cast
@@ -432,3 +433,23 @@ def check_precision(precision: str, name: str = "precision") -> type[np.floating
     if precision not in PRECISIONS:
         raise InputError(f"{name} = {precision!r}", allowed='"single" or "double"', fix=f'{name} = "single"')
     return getattr(np, PRECISIONS[precision])
+
+
+def on_gpu(array: Any) -> bool:
+    """Return whether an array is a CuPy array."""
+    return type(array).__module__.partition(".")[0] == "cupy"
+
+
+def array_module(array: Any) -> Any:
+    """Return ``numpy`` or ``cupy``."""
+    return import_module("cupy" if on_gpu(array) else "numpy")
+
+
+def fourier_module(array: Any) -> Any:
+    """Return ``scipy.fft`` or its CuPy counterpart."""
+    return import_module("cupyx.scipy.fft" if on_gpu(array) else "scipy.fft")
+
+
+def address_of(array: Any) -> int:
+    """Return the address of an array."""
+    return array.data.ptr if on_gpu(array) else array.ctypes.data

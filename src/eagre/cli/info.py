@@ -190,7 +190,7 @@ def _tracks(results: Any) -> Rows:
 def _numbers(results: Any) -> Rows:
     import numpy as np
 
-    from eagre.plots.drawing.labels import plain
+    from eagre.plots.drawing.style import plain
 
     rows = [("file", f"{results.path}: numbers over time")]
     if results.times.size:
@@ -204,7 +204,7 @@ def _numbers(results: Any) -> Rows:
 def _profiles(results: Any, what: str) -> Rows:
     import numpy as np
 
-    from eagre.plots.drawing.labels import plain
+    from eagre.plots.drawing.style import plain
 
     z = results.heights
     rows = [("file", f"{results.path}: {what} at {z.size} heights, {z[0]:g} to {z[-1]:g} m")]

@@ -168,7 +168,7 @@ def _show_all(out: Any, results: Sequence[Found], left_out: Sequence[str]) -> No
 def _show(out: Any, results: Sequence[Found]) -> None:
     """Print the table of the results."""
     from eagre.cli.support.console import grid_table
-    from eagre.tuning.spaces import describe
+    from eagre.tuning.space import describe
 
     columns = ["space", "scheme", "precision", "cells", "before, us", "after, us", "gain", "best", "tried", "failed"]
     rows = []

@@ -191,7 +191,7 @@ def _run(
 
     from eagre.cli.support.console import grid_table
     from eagre.laboratory.reproduce import reproduce as repeat
-    from eagre.laboratory.reproduce.tables import COLUMNS, row_of, summary
+    from eagre.laboratory.reproduce.run import COLUMNS, row_of, summary
 
     check_folder(output)
     print_device(device, out)

@@ -23,7 +23,7 @@ from eagre.config.values.types import (
 )
 from eagre.config.values.units import parse_quantity
 from eagre.errors import InputError
-from eagre.waves.nonlinear.steady import RegularWave
+from eagre.waves.steady import RegularWave
 
 
 def _angle(value: Any, info: ValidationInfo) -> float:

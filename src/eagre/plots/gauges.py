@@ -11,8 +11,7 @@ from eagre.errors import InputError
 from eagre.names import nearest
 from eagre.plots.data.results import GaugeFile, NumberFile
 from eagre.plots.drawing.frames import save
-from eagre.plots.drawing.labels import time_unit
-from eagre.plots.drawing.style import INK, RC, new_figure
+from eagre.plots.drawing.style import INK, RC, new_figure, time_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

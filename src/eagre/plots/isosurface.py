@@ -14,8 +14,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.plots.drawing.frames import heading, save, titles
-from eagre.plots.drawing.labels import pretty_units
-from eagre.plots.drawing.style import PAPER, RC, length_unit, new_figure
+from eagre.plots.drawing.style import PAPER, RC, length_unit, new_figure, pretty_units
 
 if TYPE_CHECKING:
     from mpl_toolkits.mplot3d.axes3d import Axes3D

@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from eagre.plots.drawing.style import new_figure
-from eagre.tuning.statistics import relative
+from eagre.tuning.timings import relative
 
 SHIPPED = "as shipped"
 

@@ -17,7 +17,6 @@ import numpy as np
 from eagre.errors import InputError
 from eagre.plots.data.fields import DEPTH, SURFACE, WET_DEPTH, water_of
 from eagre.plots.drawing.frames import colour_range, few, heading, save, titles, value_range
-from eagre.plots.drawing.labels import period_of
 from eagre.plots.drawing.style import (
     PAPER,
     RC,
@@ -29,6 +28,7 @@ from eagre.plots.drawing.style import (
     is_one_sided,
     length_unit,
     new_figure,
+    period_of,
     shaded_land,
 )
 from eagre.plots.drawing.vectors import Arrows

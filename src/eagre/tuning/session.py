@@ -13,9 +13,8 @@ from statistics import fmean
 from typing import Any, Protocol
 
 from eagre.errors import EagreError, MemoryNeededError
-from eagre.tuning.journal import Journal, Trial
-from eagre.tuning.spaces import Choice, DeviceInfo, Space, describe, identity
-from eagre.tuning.statistics import doubt, lower_bound, ratios, relative, surely, typical
+from eagre.tuning.space import Choice, DeviceInfo, Space, describe, identity
+from eagre.tuning.timings import Journal, Trial, doubt, lower_bound, ratios, relative, surely, typical
 
 RUNS = 5  # runs per trial, each of several steps, alternating with runs of the shipped values
 MIN_RUNS = 2  # runs of a clearly slower choice

@@ -3,14 +3,10 @@
 from eagre.waves.dispersion import angular_frequency, group_velocity, wave_number
 from eagre.waves.forces import CylinderForce, morison_force
 from eagre.waves.linear import AiryWave, LinearWaves
-from eagre.waves.measured import MeasuredWaves
-from eagre.waves.nonlinear.steady import RegularWave, highest_wave
-from eagre.waves.nonlinear.stokes import StokesWave
-from eagre.waves.nonlinear.stream_function import StreamFunctionWave
+from eagre.waves.measured import MeasuredWaves, Reflection, separate_reflection
 from eagre.waves.points import FixedPoints
-from eagre.waves.reflection import Reflection, separate_reflection
-from eagre.waves.seas.sea import FocusedGroup, Sea
-from eagre.waves.seas.spectra import (
+from eagre.waves.sea import FocusedGroup, Sea
+from eagre.waves.spectra import (
     TMA,
     CosineSpreading,
     DirectionalSpectrum,
@@ -24,8 +20,11 @@ from eagre.waves.seas.spectra import (
     from_nautical,
     to_nautical,
 )
-from eagre.waves.seas.spectrum_files import read_directional_spectrum
+from eagre.waves.spectrum_files import read_directional_spectrum
 from eagre.waves.statistics import SeaState, ZeroCrossingWaves, power_spectrum, sea_state, zero_crossings
+from eagre.waves.steady import RegularWave, highest_wave
+from eagre.waves.stokes import StokesWave
+from eagre.waves.stream_function import StreamFunctionWave
 
 __all__ = [
     "TMA",

@@ -11,7 +11,7 @@ from eagre.arguments import array_copy
 from eagre.constants import WATER_DENSITY
 from eagre.errors import InputError
 from eagre.waves.checked import number, positive
-from eagre.waves.nonlinear.steady import Array, Field
+from eagre.waves.steady import Array, Field
 
 
 class CylinderForce(NamedTuple):

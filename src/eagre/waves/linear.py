@@ -12,7 +12,7 @@ from eagre.constants import GRAVITY, WATER_DENSITY
 from eagre.errors import InputError
 from eagre.waves.checked import exactly_one, number, positive
 from eagre.waves.dispersion import small_wave_number, wave_number
-from eagre.waves.nonlinear.steady import Array, Field, Profile, RegularWave, highest_wave, too_high
+from eagre.waves.steady import Array, Field, Profile, RegularWave, highest_wave, too_high
 
 
 class AiryWave(RegularWave):

@@ -8,7 +8,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.waves.linear import LinearWaves
-from eagre.waves.nonlinear.steady import Array, Complex, Field, RegularWave
+from eagre.waves.steady import Array, Complex, Field, RegularWave
 
 MAX_TABLE_BYTES = 4 * 2**30
 """Maximum size of a table of points and waves, bytes."""

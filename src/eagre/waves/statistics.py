@@ -10,8 +10,8 @@ import numpy as np
 from eagre.arguments import array_copy
 from eagre.errors import InputError
 from eagre.waves.checked import positive, whole
-from eagre.waves.nonlinear.steady import Array, Field
-from eagre.waves.seas.spectra import TabulatedSpectrum
+from eagre.waves.spectra import TabulatedSpectrum
+from eagre.waves.steady import Array, Field
 
 
 class SeaState(NamedTuple):

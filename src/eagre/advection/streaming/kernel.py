@@ -40,7 +40,6 @@ from eagre.advection.plan import (
     share_of,
 )
 from eagre.advection.streaming.source import TEXT
-from eagre.backend.arrays import address_of
 from eagre.backend.compilation.cells import (
     Entry,
     acquire_registers,
@@ -66,7 +65,7 @@ from eagre.backend.compilation.cells import (
 )
 from eagre.backend.compilation.unrolled import unrolled
 from eagre.backend.cuda.warp import from_lane, from_lane_above, from_lane_below
-from eagre.backend.device import Device, Launch, Work
+from eagre.backend.device import Device, Launch, Work, address_of
 from eagre.errors import DeviceError
 from eagre.kernels.roots import by_sign, extremes, larger, reciprocal, smaller
 

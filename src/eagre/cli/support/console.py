@@ -1,4 +1,4 @@
-"""Consoles, tables, the words for numbers, and the progress of a run: a live bar on a terminal, plain lines elsewhere."""
+"""Consoles, tables, words for numbers, and the progress of a run: a live bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 

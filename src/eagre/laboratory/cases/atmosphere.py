@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from eagre.constants import DRY_AIR_HEAT_CAPACITY, GRAVITY
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.anelastic.base.atmosphere import Atmosphere
@@ -21,10 +20,12 @@ from eagre.models.anelastic.subgrid.surface import Surface
 Array = np.ndarray
 
 
-def channel_wave(
-    x: np.ndarray, z: np.ndarray, t: float, height: float, length: float, frequency: float, wind: float
-) -> np.ndarray:
-    """theta', K, of linear Boussinesq waves of the first mode in a periodic channel, (nz, 1, nx).
+CHANNEL_LENGTH, CHANNEL_HEIGHT = 300e3, 10e3  # m
+CHANNEL_FREQUENCY, CHANNEL_WIND = 0.01, 20.0  # N, s-1, and wind, m/s
+
+
+def channel_wave(x: np.ndarray, z: np.ndarray, t: float) -> np.ndarray:
+    """theta', K, of linear Boussinesq waves of the first mode in the channel of `inertia_gravity_waves`, (nz, 1, nx).
 
     They begin as ``0.01 sin(pi z / height) / (1 + ((x - length / 3) / 5000)^2)`` and turn with
     ``omega^2 = N^2 k^2 / (k^2 + (pi / height)^2)`` and are advected by the wind.
@@ -32,23 +33,20 @@ def channel_wave(
     Parameters
     ----------
     x : (nx,), m
-        Equally spaced over `length`.
+        Equally spaced over the length of the channel.
     z : (nz,), m
     t : float, s
-    height, length : float, m
-    frequency : float, s-1
-        N.
-    wind : float, m/s
 
     References
     ----------
     W. C. Skamarock and J. B. Klemp, Mon. Weather Rev. 122, 2623-2630 (1994),
     doi:10.1175/1520-0493(1994)122<2623:EAAOTK>2.0.CO;2.
     """
+    length, height = CHANNEL_LENGTH, CHANNEL_HEIGHT
     k = 2.0 * np.pi * np.fft.rfftfreq(x.size, length / x.size)
     start = 0.01 / (1.0 + ((x - length / 3.0) / 5000.0) ** 2)
-    omega = frequency * k / np.hypot(k, np.pi / height)
-    shifted = np.fft.irfft(np.fft.rfft(start) * np.cos(omega * t) * np.exp(-1j * k * wind * t), x.size)
+    omega = CHANNEL_FREQUENCY * k / np.hypot(k, np.pi / height)
+    shifted = np.fft.irfft(np.fft.rfft(start) * np.cos(omega * t) * np.exp(-1j * k * CHANNEL_WIND * t), x.size)
     return np.sin(np.pi * z / height)[:, None, None] * shifted
 
 
@@ -162,30 +160,24 @@ def decaying_turbulence(points: int, start: str = "printed", **options: Any) -> 
     return AnelasticFlow(grid, points, top_height=PERIOD, velocity=(u, v, w), boundaries={"z": "periodic"}, **options)
 
 
-def density_current(spacing: float = 100.0, of: str = "theta", **options: Any) -> AnelasticFlow:
-    """Density current along the ground: half of the domain of J. M. Straka et al. (1993).
+def density_current(spacing: float = 100.0, **options: Any) -> AnelasticFlow:
+    """Density current along the ground, from theta 15 K lower: half of the domain of J. M. Straka et al. (1993).
 
     Parameters
     ----------
     spacing : float, m
         Spacing along x and z; the domain is 25.6 km x 6.4 km.
-    of : {"theta", "temperature"}
-        Quantity that is 15 K lower initially; the two give different currents.
 
     References
     ----------
     J. M. Straka, R. B. Wilhelmson, L. J. Wicker, J. R. Anderson, K. K. Droegemeier, Int. J. Numer. Methods Fluids 17,
     1-22 (1993), doi:10.1002/fld.1650170103.
     """
-    if of not in ("theta", "temperature"):
-        raise InputError(f"of = {of!r}", allowed='"theta" or "temperature"')
     length, height, theta_0 = 25600.0, 6400.0, 300.0
     grid = Grid.from_points(round(length / spacing) + 1, 1, length, spacing)
     z = np.linspace(0.0, height, round(height / spacing) + 1)[:, None, None]
     away = np.minimum(1.0, np.hypot(grid.x / 4000.0, (z - 3000.0) / 2000.0))
     colder = -7.5 * (1.0 + np.cos(math.pi * away))
-    if of == "temperature":
-        colder = colder / (1.0 - GRAVITY * z / (DRY_AIR_HEAT_CAPACITY * theta_0))
     chosen = {"time_step": spacing / 100.0, "viscosity": 75.0, "boundaries": {"x": "wall"}, **options}
     return AnelasticFlow(
         grid,
@@ -197,21 +189,19 @@ def density_current(spacing: float = 100.0, of: str = "theta", **options: Any) -
     )
 
 
-def inertia_gravity_waves(points: int = 301, coriolis: float = 0.0, **options: Any) -> AnelasticFlow:
+def inertia_gravity_waves(points: int = 301, **options: Any) -> AnelasticFlow:
     """Inertia-gravity waves from a small warm anomaly in a channel 300 km x 10 km, N = 0.01 s-1, in a wind of 20 m/s.
 
     W. C. Skamarock and J. B. Klemp, Mon. Weather Rev. 122, 2623-2630 (1994),
     doi:10.1175/1520-0493(1994)122<2623:EAAOTK>2.0.CO;2.
     """
-    length, height, n = 300e3, 10e3, 0.01
+    length, height = CHANNEL_LENGTH, CHANNEL_HEIGHT
     grid = Grid.from_points(points, 1, length, 1.0, periodic=(True, True))
     levels = max(11, round((points - 1) / 30) + 1)
     z = np.linspace(0.0, height, levels)[:, None, None]
     warmer = 0.01 * np.sin(math.pi * z / height) / (1.0 + ((grid.x - length / 3.0) / 5000.0) ** 2)
-    atmosphere = Atmosphere.boussinesq(buoyancy_frequency=n, wind=(20.0, 0.0))
-    return AnelasticFlow(
-        grid, levels, top_height=height, atmosphere=atmosphere, theta_perturbation=warmer, coriolis=coriolis, **options
-    )
+    atmosphere = Atmosphere.boussinesq(buoyancy_frequency=CHANNEL_FREQUENCY, wind=(CHANNEL_WIND, 0.0))
+    return AnelasticFlow(grid, levels, top_height=height, atmosphere=atmosphere, theta_perturbation=warmer, **options)
 
 
 def mountain_wave(

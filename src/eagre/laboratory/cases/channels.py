@@ -21,9 +21,9 @@ def normal_depth(discharge: float, slope: float, manning: float) -> float:
     return (manning * discharge / math.sqrt(slope)) ** 0.6
 
 
-def critical_depth(discharge: float, gravity: float = GRAVITY) -> float:
+def critical_depth(discharge: float) -> float:
     """Depth of Froude number 1, (q^2 / g)^(1/3), m; discharge per width, m2 s-1."""
-    return (discharge**2 / gravity) ** (1.0 / 3.0)
+    return (discharge**2 / GRAVITY) ** (1.0 / 3.0)
 
 
 @dataclass(frozen=True)
@@ -57,26 +57,26 @@ class SteadyChannel:
     supercritical_start: bool = False
     jump: float = math.inf
 
-    def bed_slope(self, x: np.ndarray, gravity: float = GRAVITY) -> np.ndarray:
+    def bed_slope(self, x: np.ndarray) -> np.ndarray:
         """dB/dx = (q^2 / (g h^3) - 1) dh/dx - n^2 q^2 / h^(10/3), the steady momentum equation."""
         h, q = self.depth(x), self.discharge
-        return (q**2 / (gravity * h**3) - 1.0) * self.depth_slope(x) - (self.manning * q) ** 2 / h ** (10.0 / 3.0)
+        return (q**2 / (GRAVITY * h**3) - 1.0) * self.depth_slope(x) - (self.manning * q) ** 2 / h ** (10.0 / 3.0)
 
-    def bed(self, x: np.ndarray, gravity: float = GRAVITY) -> np.ndarray:
+    def bed(self, x: np.ndarray) -> np.ndarray:
         """Bed elevation at increasing x, (n,), m, with B(length) = 0, by Gauss quadrature between the points."""
         nodes = np.asarray(x, float)
         inside = [self.jump] if nodes.size and nodes[0] < self.jump < self.length else []
         ends = np.unique(np.concatenate([nodes, inside, [self.length]]))
         points, weights = np.polynomial.legendre.leggauss(8)
         half, midpoints = 0.5 * np.diff(ends), 0.5 * (ends[1:] + ends[:-1])
-        rise = half * (self.bed_slope(midpoints[:, None] + half[:, None] * points, gravity) @ weights)
+        rise = half * (self.bed_slope(midpoints[:, None] + half[:, None] * points) @ weights)
         heights = np.append(-np.cumsum(rise[::-1])[::-1], 0.0)
         return heights[np.searchsorted(ends, nodes)]
 
 
-def subcritical_channel(gravity: float = GRAVITY) -> SteadyChannel:
+def subcritical_channel() -> SteadyChannel:
     """h = (4/g)^(1/3) (1 + exp(-16 (x/1000 - 1/2)^2) / 2), q = 2 m2 s-1, n = 0.033: subcritical throughout."""
-    base = (4.0 / gravity) ** (1.0 / 3.0)
+    base = (4.0 / GRAVITY) ** (1.0 / 3.0)
 
     def bump(x: np.ndarray) -> np.ndarray:
         return np.exp(-16.0 * (x / 1000.0 - 0.5) ** 2)
@@ -91,12 +91,12 @@ def subcritical_channel(gravity: float = GRAVITY) -> SteadyChannel:
     )
 
 
-def transcritical_channel(gravity: float = GRAVITY) -> SteadyChannel:
+def transcritical_channel() -> SteadyChannel:
     """h = (4/g)^(1/3) (1 - tanh(a s) / a) with s = x/1000 - 1/2, a = 3 before and 6 after the middle.
 
     q = 2 m2 s-1, n = 0.0218: subcritical to supercritical, Froude number 1 in the middle.
     """
-    base = (4.0 / gravity) ** (1.0 / 3.0)
+    base = (4.0 / GRAVITY) ** (1.0 / 3.0)
 
     def steep(x: np.ndarray) -> np.ndarray:
         return np.where(x <= 500.0, 3.0, 6.0)
@@ -115,9 +115,9 @@ def transcritical_channel(gravity: float = GRAVITY) -> SteadyChannel:
     )
 
 
-def supercritical_channel(gravity: float = GRAVITY) -> SteadyChannel:
+def supercritical_channel() -> SteadyChannel:
     """h = (4/g)^(1/3) (1 - exp(-36 (x/1000 - 1/2)^2) / 5), q = 2.5 m2 s-1, n = 0.04: supercritical throughout."""
-    base = (4.0 / gravity) ** (1.0 / 3.0)
+    base = (4.0 / GRAVITY) ** (1.0 / 3.0)
 
     def bump(x: np.ndarray) -> np.ndarray:
         return np.exp(-36.0 * (x / 1000.0 - 0.5) ** 2)
@@ -134,13 +134,13 @@ def supercritical_channel(gravity: float = GRAVITY) -> SteadyChannel:
     )
 
 
-def jump_channel(gravity: float = GRAVITY) -> SteadyChannel:
+def jump_channel() -> SteadyChannel:
     """Supercritical to subcritical through a hydraulic jump in the middle, q = 2 m2 s-1, n = 0.0218.
 
     h = (4/g)^(1/3) (9/10 - exp(-x/250) / 6) before, and with s = x/1000 - 1/2
     (4/g)^(1/3) (1 + sum of a_k exp(-20 k s), k = 1 .. 3, + 4/5 exp(s - 1/2)) behind the jump.
     """
-    base = (4.0 / gravity) ** (1.0 / 3.0)
+    base = (4.0 / GRAVITY) ** (1.0 / 3.0)
     terms = ((-0.348427, -20.0), (0.552264, -40.0), (-0.55558, -60.0), (0.8 * math.exp(-0.5), 1.0))
 
     def downstream(x: np.ndarray, order: int) -> np.ndarray:
@@ -173,8 +173,8 @@ def _along(grid: Grid, values: np.ndarray) -> np.ndarray:
     return np.broadcast_to(values, (grid.ny, values.size)).copy()
 
 
-def macdonald(n: int = 100, flow: str = "subcritical", end_time: float = 1000.0, gravity: float = GRAVITY) -> WaterCase:
-    """Channel whose bed makes a given depth h(x) the exact steady flow; the initial state is this flow.
+def macdonald(n: int = 100, flow: str = "subcritical") -> WaterCase:
+    """Channel whose bed makes a given depth h(x) the exact steady flow; the initial state is this flow, for 1000 s.
 
     Parameters
     ----------
@@ -184,11 +184,11 @@ def macdonald(n: int = 100, flow: str = "subcritical", end_time: float = 1000.0,
         ``"subcritical"`` (discharge upstream, stage downstream), ``"transcritical"`` (discharge, free outflow),
         ``"supercritical"`` (discharge and depth, free outflow) or ``"jump"`` (discharge and depth, stage).
     """
-    channel: SteadyChannel = CHANNELS[flow](gravity)
+    channel: SteadyChannel = CHANNELS[flow]()
     size = channel.length / n
     grid = Grid(n, ROWS, size, size)
-    bed = np.broadcast_to(channel.bed(grid.x_corner, gravity), grid.shape_of("corner")).copy()
-    surface = channel.depth(grid.x) + channel.bed(grid.x, gravity)
+    bed = np.broadcast_to(channel.bed(grid.x_corner), grid.shape_of("corner")).copy()
+    surface = channel.depth(grid.x) + channel.bed(grid.x)
     depth = _along(grid, surface) - centre_bed(bed)
     discharge = np.full(grid.shape, channel.discharge)
     water = Water(depth, discharge, np.zeros(grid.shape))
@@ -205,33 +205,26 @@ def macdonald(n: int = 100, flow: str = "subcritical", end_time: float = 1000.0,
         grid,
         bed,
         water,
-        end_time,
+        1000.0,
         Boundaries(west=upstream, east=downstream),
         channel.manning,
         exact,
-        {"gravity": gravity},
-        REFERENCE,
+        reference=REFERENCE,
     )
 
 
-def uniform_flow(
-    n: int = 50,
-    length: float = 500.0,
-    discharge: float = 1.5,
-    slope: float = 0.002,
-    manning: float = 0.03,
-    start: float = 1.0,
-    end_time: float = 1000.0,
-) -> WaterCase:
-    """Uniform flow on a plane slope at normal depth (n q / sqrt(S))^(3/5), subcritical for the default values.
+def uniform_flow(n: int = 50, start: float = 1.0, end_time: float = 1000.0) -> WaterCase:
+    """Uniform subcritical flow, 1.5 m2 s-1, on a plane slope of 0.002 at normal depth (n q / sqrt(S))^(3/5).
 
     Parameters
     ----------
-    discharge : float, m2 s-1
-        Discharge per unit width.
+    n : int
+        Cells along the 500 m.
     start : float
         Initial depth as a multiple of the normal depth (1: exact solution).
+    end_time : float, s
     """
+    length, discharge, slope, manning = 500.0, 1.5, 0.002, 0.03
     depth = normal_depth(discharge, slope, manning)
     grid = Grid(n, ROWS, length / n, length / n)
     bed = np.broadcast_to(slope * (length - grid.x_corner), grid.shape_of("corner")).copy()

@@ -74,16 +74,14 @@ def read_bed(folder: Path) -> np.ndarray:
     return np.loadtxt(folder / BED_FILE, skiprows=6)[::-1].copy()
 
 
-def read_measurement(folder: Path, until: float = END_TIME) -> Measurement:
-    """Return the measured surface at the gauges up to `until`, s, converted from cm to m."""
+def read_measurement(folder: Path) -> Measurement:
+    """Return the measured surface at the gauges up to `END_TIME`, s, converted from cm to m."""
     table = np.loadtxt(folder / GAUGE_FILE, skiprows=1)
-    table = table[table[:, 0] <= until + 1e-9]
+    table = table[table[:, 0] <= END_TIME + 1e-9]
     return Measurement(table[:, 0], {name: 0.01 * table[:, k + 1] for k, name in enumerate(GAUGES)})
 
 
-def monai_valley(
-    data: str | Path | None = None, coarsen: int = 1, manning: float = MANNING, incident: str = "absorbing"
-) -> WaterCase:
+def monai_valley(data: str | Path | None = None, coarsen: int = 1, incident: str = "absorbing") -> WaterCase:
     """The flume on 392 x 243 cells of 1.4 cm whose corners are the data points.
 
     Parameters
@@ -92,8 +90,6 @@ def monai_valley(
         See `find_data`.
     coarsen : int
         Use every `coarsen`-th data point as a corner: 3 gives 130 x 81 cells for quick tests.
-    manning : float
-        Manning's n of the plywood model, s m-1/3.
     incident : str
         ``"absorbing"`` lets reflected waves leave at x = 0, ``"stage"`` prescribes the surface there.
     """
@@ -113,7 +109,7 @@ def monai_valley(
         still_water(bed, 0.0),
         END_TIME,
         Boundaries(west=kinds[incident]),
-        manning,
+        MANNING,
         options={"desingularisation_depth": 1e-4},
         reference=REFERENCE,
         gauges=dict(GAUGES),

@@ -17,7 +17,7 @@ from eagre.backend.select import select
 from eagre.backend.timing import copy_bandwidth, times_of
 from eagre.laboratory.papers import Number
 from eagre.laboratory.reproduce.registry import Line, Run, compared, holds, not_run
-from eagre.laboratory.reproduce.tables import stored_lines, stored_note
+from eagre.laboratory.reproduce.run import stored_lines, stored_note
 
 DISTURBED = 0.2  # relative change of the copy bandwidth
 

@@ -1,6 +1,6 @@
-"""Papers and their items: tables, figures and sections that Eagre repeats, or the reason why not; verdicts on numbers.
+"""Papers and their items: tables, figures and sections that Eagre repeats, or the reason why not; comparisons.
 
-A verdict compares one number of a paper with the result of Eagre, by one function per kind of comparison:
+One function per kind of comparison compares one number of a paper with the result of Eagre:
 
 =========== =============================================== ================================
 kind        meaning                                         failure

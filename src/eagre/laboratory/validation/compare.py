@@ -108,7 +108,7 @@ def _same_axis(one: xr.DataArray, other: xr.DataArray) -> bool:
 
 def _date_shift(one: xr.DataArray, other: xr.DataArray) -> float:
     """Return the seconds by which the reference date of `other` is later; 0 unless both have a reference date."""
-    from eagre.plots.drawing.labels import date_of_zero
+    from eagre.plots.drawing.style import date_of_zero
 
     dates = [date_of_zero(str(axis.attrs.get("units", ""))) for axis in (one, other)]
     return 0.0 if dates[0] is None or dates[1] is None else (dates[1] - dates[0]).total_seconds()

@@ -14,7 +14,7 @@ from eagre.backend.compilation.cells import cell
 from eagre.backend.device import Device, Work
 from eagre.kernels.bits import is_bad
 from eagre.models.anelastic import step_kernels
-from eagre.models.anelastic.advection.advector import FaceFluxes
+from eagre.models.anelastic.advector import FaceFluxes
 from eagre.models.anelastic.base.base_state import BaseState
 from eagre.models.anelastic.base.metric import Metric
 from eagre.models.anelastic.forcing.open_boundaries import Inflow

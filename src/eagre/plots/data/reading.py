@@ -15,11 +15,10 @@ from eagre.io.files import is_store, read_values, reading
 from eagre.io.rasters.netcdf_raster import bounds_aside, check_heaps
 from eagre.io.records.store_zarr import need_zarr
 from eagre.io.tables.table import Table, read_table, split_unit
-from eagre.plots.data.fields import FieldFile
+from eagre.plots.data.fields import AXES, FieldFile, Volume
 from eagre.plots.data.results import GaugeFile, NumberFile, ProfileFile, SpectrumFile, TrackFile
 from eagre.plots.data.selection import known_variable, number_or_text
-from eagre.plots.data.volumes import AXES, Volume
-from eagre.plots.drawing.labels import label_of, with_units
+from eagre.plots.drawing.style import label_of, with_units
 
 if TYPE_CHECKING:
     import xarray as xr

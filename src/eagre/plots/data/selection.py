@@ -11,7 +11,7 @@ from eagre.config.values.units import parse_quantity
 from eagre.errors import InputError
 from eagre.io.tables.table import parse_date
 from eagre.names import did_you_mean, nearest
-from eagre.plots.drawing.labels import date_of, date_of_zero
+from eagre.plots.drawing.style import date_of, date_of_zero
 
 
 def known_variable(

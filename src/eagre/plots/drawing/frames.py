@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eagre.io.files import writing
-from eagre.plots.drawing.labels import time_span
-from eagre.plots.drawing.style import is_ground, is_one_sided, nice_time
+from eagre.plots.drawing.style import is_ground, is_one_sided, nice_time, time_span
 from eagre.temporary import temporary_path
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eagre.plots.drawing.frames import few
-from eagre.plots.drawing.labels import pretty_units
-from eagre.plots.drawing.style import INK
+from eagre.plots.drawing.style import INK, pretty_units
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

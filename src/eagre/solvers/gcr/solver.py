@@ -25,7 +25,7 @@ from collections.abc import Callable
 from numbers import Integral
 from typing import Any, NamedTuple
 
-from eagre.backend.arrays import array_module
+from eagre.backend.device import array_module
 from eagre.checks import one_of
 from eagre.errors import ConvergenceError, InputError
 

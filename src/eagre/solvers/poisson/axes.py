@@ -28,9 +28,8 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.arrays import array_module, fourier_module, on_gpu
 from eagre.backend.compilation.cells import cell, cuda, entry, flat_load, flat_store, real, store_two, switch, word
-from eagre.backend.device import Device, Launch, Work, check_precision
+from eagre.backend.device import Device, Launch, Work, array_module, check_precision, fourier_module, on_gpu
 from eagre.backend.select import device_of
 from eagre.errors import InputError
 

@@ -223,7 +223,7 @@ class ArrayBox:
 
 def _finish(f: Any) -> None:
     """Wait for the stream of the caller."""
-    from eagre.backend.arrays import array_module, on_gpu
+    from eagre.backend.device import array_module, on_gpu
 
     if on_gpu(f):
         array_module(f).cuda.get_current_stream().synchronize()

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.arrays import array_module
 from eagre.backend.compilation.cells import cuda, entry, switch, word
+from eagre.backend.device import array_module
 
 TILE = 32
 TRANSPOSE_BLOCK = (TILE, 8)

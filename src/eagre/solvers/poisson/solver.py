@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.arrays import array_module, on_gpu
+from eagre.backend.device import array_module, on_gpu
 from eagre.backend.select import device_of
 from eagre.checks import one_of
 from eagre.errors import InputError

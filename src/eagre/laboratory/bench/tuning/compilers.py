@@ -14,7 +14,7 @@ from eagre.backend.device import Device
 from eagre.backend.select import select
 from eagre.contract import Model
 from eagre.laboratory.bench.benchmark import subject_of
-from eagre.tuning.spaces import identity
+from eagre.tuning.space import identity
 
 WORKERS = 16
 NICE = 5  # niceness of the workers: a search takes timings during compilation

@@ -23,9 +23,8 @@ from eagre.laboratory.cases.amundsen2014 import gaussian_peak, sine
 from eagre.laboratory.cases.water import WaterCase
 from eagre.layouts.store import Scheme
 from eagre.models.shallow_water.model import ShallowWater
-from eagre.tuning.journal import Journal, Trial
-from eagre.tuning.spaces import SCHEMES, identity
-from eagre.tuning.statistics import typical
+from eagre.tuning.space import SCHEMES, identity
+from eagre.tuning.timings import Journal, Trial, typical
 
 RUNS = 5
 TIME = 0.5  # duration of the timed run, s; the full case takes 5 s

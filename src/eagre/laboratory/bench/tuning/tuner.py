@@ -23,9 +23,9 @@ from eagre.laboratory.bench.tuning.compilers import Compilers
 from eagre.laboratory.bench.tuning.workload import StepsOfBenchmark, StepsOfModel, base_of, first_needed, use_of_model
 from eagre.layouts import store
 from eagre.layouts.store import Entry, Scheme, Use
-from eagre.tuning.journal import Journal
 from eagre.tuning.session import Outcome, Workload, tune
-from eagre.tuning.spaces import SPACES, Space, describe, spaces_of
+from eagre.tuning.space import SPACES, Space, describe, spaces_of
+from eagre.tuning.timings import Journal
 
 SIZES = {
     "shallow-water": {"cuda": (512, 768, 1024, 2048), "cpu": (256, 1024)},

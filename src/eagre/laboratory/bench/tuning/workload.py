@@ -20,7 +20,7 @@ from eagre.laboratory.bench.benchmark import subject_of
 from eagre.laboratory.bench.tuning.compilers import KEPT_LAYOUTS, Compilers, Job
 from eagre.layouts.store import Use
 from eagre.tuning.session import SMALL_SPACE
-from eagre.tuning.spaces import DeviceInfo, Space, identity
+from eagre.tuning.space import DeviceInfo, Space, identity
 
 CHECKED_STEPS = 4  # number of steps before results are compared
 LARGEST_COMPARED = 2**22  # maximum number of cells for comparison of whole fields

@@ -40,14 +40,14 @@ class Search(NamedTuple):
     @property
     def best(self) -> str:
         """Best launch parameters, or a statement that the shipped ones are the best."""
-        from eagre.tuning.spaces import describe
+        from eagre.tuning.space import describe
 
         return describe(self.result.outcome.best) if self.result.outcome.best else "as shipped"
 
     @property
     def note(self) -> str:
         """Best launch parameters, number of trials, spread of their times, and warning."""
-        from eagre.tuning.statistics import relative
+        from eagre.tuning.timings import relative
 
         trials = [one for one in self.result.outcome.trials if not one.failed]
         times = [relative(one.seconds, one.beside, "cuda") for one in trials]
@@ -64,9 +64,9 @@ def search_of(scheme: str, device: Any, precision: str) -> Search | None:
     from eagre.laboratory.bench.tuning.compilers import Compilers
     from eagre.laboratory.bench.tuning.tuner import Found, target_at
     from eagre.laboratory.bench.tuning.workload import StepsOfBenchmark, base_of
-    from eagre.tuning.journal import Journal
     from eagre.tuning.session import tune
-    from eagre.tuning.spaces import spaces_of
+    from eagre.tuning.space import spaces_of
+    from eagre.tuning.timings import Journal
 
     chosen = select(device)
     size = SIZES[chosen.kind]

@@ -24,9 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.arrays import array_module, fourier_module
 from eagre.backend.compilation.cells import cell, real
-from eagre.backend.device import Device, HostCall, Work, check_precision
+from eagre.backend.device import Device, HostCall, Work, array_module, check_precision, fourier_module
 from eagre.backend.group import BARRIER, Message, Stage
 from eagre.decomposition import equal_parts
 from eagre.device_mesh import DeviceMesh, DistributedArray

@@ -20,9 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eagre.backend.arrays import array_module, fourier_module, on_gpu
 from eagre.backend.compilation.cells import cell, entry, prange, real
-from eagre.backend.device import Device, HostCall, Launch, Work, check_precision
+from eagre.backend.device import Device, HostCall, Launch, Work, array_module, check_precision, fourier_module, on_gpu
 from eagre.models.anelastic.base.metric import Metric
 from eagre.models.anelastic.preconditioners.column_sweeps import Symbols, column_solver, factor_modes, mode_divider
 from eagre.solvers.poisson.axes import Axis, WallTransforms, workers

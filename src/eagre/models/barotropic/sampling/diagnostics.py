@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.arrays import array_module
+from eagre.backend.device import array_module
 from eagre.models.barotropic import kernels
 from eagre.models.barotropic.setup import Setup
 

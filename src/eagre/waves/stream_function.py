@@ -17,7 +17,7 @@ import numpy as np
 from eagre.constants import GRAVITY
 from eagre.waves.checked import exactly_one, positive, whole
 from eagre.waves.dispersion import checked_current, eulerian_from, longest_wave, small_wave_number
-from eagre.waves.nonlinear.steady import Array, Profile, RegularWave, check_height, check_steepness, too_high
+from eagre.waves.steady import Array, Profile, RegularWave, check_height, check_steepness, too_high
 
 _MOST = 16  # maximum iterations; three to five suffice from a good guess
 _SMALL = 1e-10  # convergence: the remaining error is the square of this change, or rounding error

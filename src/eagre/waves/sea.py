@@ -9,8 +9,8 @@ from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.waves.checked import number, positive, whole
 from eagre.waves.linear import LinearWaves
-from eagre.waves.nonlinear.steady import Array
-from eagre.waves.seas.spectra import DirectionalSpectrum, Spectrum, Spreading
+from eagre.waves.spectra import DirectionalSpectrum, Spectrum, Spreading
+from eagre.waves.steady import Array
 
 _GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 

@@ -13,7 +13,7 @@ from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.waves.checked import exactly_one, positive, whole
 from eagre.waves.dispersion import checked_current, eulerian_from, longest_wave, small_wave_number
-from eagre.waves.nonlinear.steady import Array, Profile, RegularWave, check_height, too_high
+from eagre.waves.steady import Array, Profile, RegularWave, check_height, too_high
 
 
 class StokesSeries(NamedTuple):

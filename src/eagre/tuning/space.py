@@ -1,7 +1,6 @@
 """Search spaces: axes, constraints and pruning; launch parameters of the kernels of all models, and threads of a CPU.
 
-A choice sets values of some axes of a space; all other
-axes keep the shipped values, so ``{}`` is the untuned default.
+A choice sets values of some axes of a space; all other axes keep the shipped values, so ``{}`` is the untuned default.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.errors import InputError
-from eagre.waves.seas.spectra import DirectionalSpectrum, from_nautical, wrapped
+from eagre.waves.spectra import DirectionalSpectrum, from_nautical, wrapped
 
 DENSITY = 1025.0
 """Density of sea water in SWAN's energy densities, kg m-3 (its default)."""

@@ -16,7 +16,7 @@ from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.waves.checked import exactly_one, positive
 from eagre.waves.dispersion import wave_number
-from eagre.waves.nonlinear.steady import Array, Field
+from eagre.waves.steady import Array, Field
 
 _RADIANS = 2.0 * math.pi  # per cycle
 _FREQUENCIES = {
