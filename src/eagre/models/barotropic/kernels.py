@@ -124,14 +124,21 @@ HISTORY = switch("HISTORY", 2)  # stored tendencies: 1 for AB2, 2 for AB3
 WIND = switch("WIND", 1)  # forcing: 0 none, 1 a function of y, (my + 2, 1), 2 a field of x and y
 
 
-class Coupling(NamedTuple):
-    """Forcing of one of two layers: its own forcing, and fields of the other layer (`Layers.coupling`)."""
+COUPLED = switch("COUPLED", False)  # whether there is another layer
+BIHARMONIC = switch("BIHARMONIC", False)  # whether there is biharmonic viscosity
+
+
+class Forcing(NamedTuple):
+    """Forcing of a layer and terms that depend on further fields, (my + 2, mx + 2)."""
 
     curl: Any  # the forcing of the layer (WIND)
-    psi: Any  # psi of the other layer, (my + 2, mx + 2)
+    psi: Any  # psi of the other layer (COUPLED)
     q: Any  # q of the other layer
-    by_psi: float
+    by_psi: float  # see `Layers.coupling`
     by_q: float
+    lap: Any  # Lap zeta (BIHARMONIC)
+    over_dx2: float  # B / dx^2
+    over_dy2: float  # B / dy^2
 
 
 @cell
@@ -145,16 +152,25 @@ def wind_at(curl, k, m):
 
 
 @cell
-def coupled_forcing(coupling, k, m):
-    """Return the forcing at (k, m) minus by_psi psi + by_q q of the other layer.
-
-    The terms by_psi psi + by_q q of the layer itself are part of its `Coefficients`.
-    """
-    other = coupling.by_psi * coupling.psi[k, m] + coupling.by_q * coupling.q[k, m]
-    return wind_at(coupling.curl, k, m) - other
+def other_layer(psi, q, forcing):
+    """Return by_psi psi + by_q q of the other layer; those of the layer itself are part of its `Coefficients`."""
+    return forcing.by_psi * psi + forcing.by_q * q
 
 
-FORCING = switch("FORCING", wind_at)  # or `coupled_forcing`
+@cell
+def summed_forcing(forcing, k, m):
+    """Return the forcing at (k, m) minus B Lap Lap zeta and the terms of the other layer; forcing : `Forcing`."""
+    total = wind_at(forcing.curl, k, m)
+    if BIHARMONIC:
+        a = forcing.lap
+        south, west, east, north = a[k - 1, m], a[k, m - 1], a[k, m + 1], a[k + 1, m]
+        total -= five_points(south, west, a[k, m], east, north, forcing.over_dx2, forcing.over_dy2)
+    if COUPLED:
+        total -= other_layer(forcing.psi[k, m], forcing.q[k, m], forcing)
+    return total
+
+
+FORCING = switch("FORCING", wind_at)  # or `summed_forcing`
 
 
 @cell

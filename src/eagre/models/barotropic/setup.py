@@ -94,8 +94,3 @@ class Setup(Boundaries, Numerics, Physics):
     def curl_at(self, time: float) -> np.ndarray:
         """Return the wind forcing at a time, s."""
         return self.curl if self.time_varying_wind is None else self.time_varying_wind.at(time)[slice(*self.rows)]
-
-    @property
-    def has_extra_terms(self) -> bool:
-        """True if topography or biharmonic viscosity add terms to the tendency kernel."""
-        return self.topography is not None or self.biharmonic_viscosity > 0.0

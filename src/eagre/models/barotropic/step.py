@@ -27,7 +27,8 @@ def step(stages: Stages, old: int) -> list[Stage]:
     return [
         *stages.wind(),
         *stages.tracer(old),
-        *stages.extra_terms(old),
+        *stages.topography(old),
+        *stages.laplacian(old),
         stages.vorticity(old),
         stages.transform(new),
         *stages.implicit_viscosity(new),
