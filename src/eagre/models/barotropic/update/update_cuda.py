@@ -103,28 +103,28 @@ def load_wind(curl, start, j, m, width, into, row):
 
 
 @cell
-def subtract_biharmonic(forcing, start, j, m, into, row):
-    """Subtract B Lap Lap zeta in columns m .. m + VECTOR - 1 of row j; `start` is the flat index of column m."""
+def subtract_biharmonic(forcing, j, m, into, row):
+    """Subtract B Lap Lap zeta in columns m .. m + VECTOR - 1 of row j.
+
+    Values beyond the ends of a row contribute to walls only. There is no row after the last one, a wall.
+    """
     lap = cuda.local.array((3, SPAN), real)
-    pitch, last = np.uint64(forcing.lap.shape[1]), np.uint64(forcing.lap.shape[0] - 1)
-    west = np.uint64(1) if m > np.uint64(0) else np.uint64(0)
-    east = np.uint64(VECTOR) if m + np.uint64(VECTOR) < pitch else np.uint64(0)
+    pitch = np.uint64(forcing.lap.shape[1])
+    start = min(j, np.uint64(forcing.lap.shape[0] - 2)) * pitch + m
     load_columns(forcing.lap, start - pitch, lap, 0, 1)
-    load_neighbours(forcing.lap, start, west, east, lap, 1)
-    load_columns(forcing.lap, start + pitch if j < last else start, lap, 2, 1)
+    load_neighbours(forcing.lap, start, np.uint64(1), np.uint64(VECTOR), lap, 1)
+    load_columns(forcing.lap, start + pitch, lap, 2, 1)
     for n in range(VECTOR):
-        south, here, north = lap[0, n + 1], lap[1, n + 1], lap[2, n + 1]
-        west_value, east_value = lap[1, n], lap[1, n + 2]
-        into[row, n] -= five_points(
-            south, west_value, here, east_value, north, forcing.over_dx2, forcing.over_dy2
-        )
+        south, north = lap[0, n + 1], lap[2, n + 1]
+        west, here, east = lap[1, n], lap[1, n + 1], lap[1, n + 2]
+        into[row, n] -= five_points(south, west, here, east, north, forcing.over_dx2, forcing.over_dy2)
 
 
 @cell
 def load_terms(forcing, start, j, m, width, into, row):
     """Load the forcing with the biharmonic term; forcing : `kernels.Forcing`."""
     load_wind(forcing.curl, start, j, m, width, into, row)
-    subtract_biharmonic(forcing, start, j, m, into, row)
+    subtract_biharmonic(forcing, j, m, into, row)
 
 
 LOAD_FORCING = switch("LOAD_FORCING", load_wind)  # or `load_terms`
@@ -182,10 +182,10 @@ def update_columns(fields, curl, numbers, shared, table, low, m):
     forcing = cuda.local.array((2, VECTOR), real)
     result = cuda.local.array((4, VECTOR), real)
     pitch, width = np.uint64(psi.shape[1]), np.uint64(ROW + 1)
-    # All loads precede the first store, because the compiler does not move loads across stores.
-    load_stored(psi, zeta, low, m, ny, p, z)
     first = (low + np.uint64(1)) * pitch + m
     second = first + pitch
+    # All loads precede the first store, because the compiler does not move loads across stores.
+    load_stored(psi, zeta, low, m, ny, p, z)
     load_history(older, oldest, first, previous, 0)
     load_history(older, oldest, second, previous, 1)
     LOAD_FORCING(curl, first, low + np.uint64(1), m, width, forcing, 0)
@@ -254,7 +254,7 @@ def computed_layer(stencils, others, previous, forcing, wind, numbers, j, m, sta
     p, z = stencils
     other_p, other_z = others
     if BIHARMONIC:
-        subtract_biharmonic(forcing, start, j, m, wind, 0)
+        subtract_biharmonic(forcing, j, m, wind, 0)
     for n in range(VECTOR):
         wind[0, n] -= other_layer(other_p[1, n + 1], other_z[1, n + 1], forcing)
     computed(p, z, 0, previous, wind, numbers, m, result)
