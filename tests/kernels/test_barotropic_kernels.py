@@ -48,7 +48,7 @@ def test_tracer_and_layers_run_in_the_fused_kernel():
     assert set(names) == {
         "update_cuda", "update_layers_cuda", "boundary_y", "boundary_x", "solve_columns_cuda", "sine_layers_cuda",
     }  # fmt: skip
-    assert names.count("update_cuda") == 2 and names.count("update_layers_cuda") == 1
+    assert names.count("update_cuda") == 1 and names.count("update_layers_cuda") == 1
 
 
 @pytest.mark.simulator
