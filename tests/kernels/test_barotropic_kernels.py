@@ -22,7 +22,7 @@ SIMULATED = {
     "channel": {**CASES["channel"], "nx": 10},
     "two layers": TWO_LAYERS,
     "two layers, wide tiles": {**TWO_LAYERS, "ny": 23, "wide": 2},
-    "tracer": {"dye": True, "walls": "no-slip"},
+    "tracer, partial slip": {"dye": True, "walls": "no-slip", "slip_length": 0.2},
     "tracer, ab2, single": {**CASES["ab2"], "dye": True, "precision": "single"},
     **{name: CASES[name] for name in ("default", "all terms", "compensated", "changing wind")},
 }

@@ -218,19 +218,19 @@ def woods(psi_1, zeta_1, over_h2):
 
 
 @cell
-def boundary_y(j, i, psi, zeta, over_h2):
-    """Set the south and north boundary points in column i + 1; j is 0."""
+def boundary_y(j, i, psi, zeta, over_h2, fraction):
+    """Set the south and north boundary points in column i + 1; j is 0; fraction : `Setup.wall_fraction`."""
     top = zeta.shape[0] - 1
     if WALL_Y == 1:
         if SOUTH:
-            zeta[0, i + 1] = thom(psi[1, i + 1], over_h2)
+            zeta[0, i + 1] = fraction * thom(psi[1, i + 1], over_h2)
         if NORTH:
-            zeta[top, i + 1] = thom(psi[top - 1, i + 1], over_h2)
+            zeta[top, i + 1] = fraction * thom(psi[top - 1, i + 1], over_h2)
     elif WALL_Y == 2:
         if SOUTH:
-            zeta[0, i + 1] = woods(psi[1, i + 1], zeta[1, i + 1], over_h2)
+            zeta[0, i + 1] = fraction * woods(psi[1, i + 1], zeta[1, i + 1], over_h2)
         if NORTH:
-            zeta[top, i + 1] = woods(psi[top - 1, i + 1], zeta[top - 1, i + 1], over_h2)
+            zeta[top, i + 1] = fraction * woods(psi[top - 1, i + 1], zeta[top - 1, i + 1], over_h2)
     elif WALL_Y == 3:
         psi[0, i + 1] = psi[top - 1, i + 1]
         psi[top, i + 1] = psi[1, i + 1]
@@ -244,14 +244,14 @@ def boundary_y(j, i, psi, zeta, over_h2):
 
 
 @cell
-def boundary_x(j, i, psi, zeta, end, over_h2):
+def boundary_x(j, i, psi, zeta, end, over_h2, fraction):
     """Set the west and east boundary points, columns 0 and `end`, in row j, including corners; i is 0."""
     if WALL_X == 1:
-        zeta[j, 0] = thom(psi[j, 1], over_h2)
-        zeta[j, end] = thom(psi[j, end - 1], over_h2)
+        zeta[j, 0] = fraction * thom(psi[j, 1], over_h2)
+        zeta[j, end] = fraction * thom(psi[j, end - 1], over_h2)
     elif WALL_X == 2:
-        zeta[j, 0] = woods(psi[j, 1], zeta[j, 1], over_h2)
-        zeta[j, end] = woods(psi[j, end - 1], zeta[j, end - 1], over_h2)
+        zeta[j, 0] = fraction * woods(psi[j, 1], zeta[j, 1], over_h2)
+        zeta[j, end] = fraction * woods(psi[j, end - 1], zeta[j, end - 1], over_h2)
     elif WALL_X == 3:
         psi[j, 0] = psi[j, end - 1]
         psi[j, end] = psi[j, 1]

@@ -287,13 +287,14 @@ class Stages:
         launches: Launches = []
         _, over_dx2, over_dy2 = self._over
         ny, nx = setup.shape
+        by_x, by_y = (real(setup.wall_fraction(spacing)) for spacing in (setup.grid.dx, setup.grid.dy))
         if kinds[1] != kernels.FREE_SLIP and any(self._walls_y.values()):
             switches = {"WALL_Y": kinds[1], **self._walls_y}
             program = self.state.device.loop(kernels.boundary_y, self.state.precision, switches)
-            launches.append(self.state.device.over(program, (1, nx - 2), (psi, q, real(over_dy2))))
+            launches.append(self.state.device.over(program, (1, nx - 2), (psi, q, real(over_dy2), by_y)))
         if kinds[0] != kernels.FREE_SLIP:
             program = self.state.device.loop(kernels.boundary_x, self.state.precision, {"WALL_X": kinds[0]})
-            launches.append(self.state.device.over(program, (ny, 1), (psi, q, nx - 1, real(over_dx2))))
+            launches.append(self.state.device.over(program, (ny, 1), (psi, q, nx - 1, real(over_dx2), by_x)))
         return launches
 
     def tracer_boundary(self, buffer: int) -> list[Stage]:
