@@ -123,7 +123,9 @@ class BarotropicOracle:
             if self.no_slip == "thom":
                 z[wall] = p[first] / (self.slip * h + h**2 / 2)
             if self.no_slip == "woods":
-                z[wall] = (p[first] - z[first] * h**2 / 6) / (self.slip * h + h**2 / 3)  # q for zeta: psi / (2 R^2), of order h^2, apart
+                z[wall] = (p[first] - z[first] * h**2 / 6) / (
+                    self.slip * h + h**2 / 3
+                )  # q for zeta: psi / (2 R^2), of order h^2, apart
 
     def tendency(self):
         """F at the interior points."""

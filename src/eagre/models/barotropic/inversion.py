@@ -1,8 +1,9 @@
 """Elliptic solvers for the streamfunction, by basin and device, with a common interface.
 
-`forward` transforms the fields of all layers, `solve` applies (Lap - screening)^-1 in transformed space, and `backward` applies the
-inverse transform. `copied_backward` applies it between two solutions of one transform. With two layers `solve` solves
-for a vertical mode; the modes are formed between `forward` and `backward`, or by both (`forms_modes`). The Helmholtz term `screening` is the inverse squared deformation radius.
+`forward` transforms the fields of all layers, `solve` applies (Lap - screening)^-1 in transformed space, and `backward`
+applies the inverse transform. `copied_backward` applies it between two solutions of one transform. With two layers
+`solve` solves for a vertical mode; the modes are formed between `forward` and `backward`, or by both (`forms_modes`).
+The Helmholtz term `screening` is the inverse squared deformation radius.
 """
 
 from __future__ import annotations
@@ -131,10 +132,9 @@ class CudaBox(Inversion):
         self.spectra = [box.spectrum() for _ in range(1 if fraction is None else 2)]
         self._fraction = None if fraction is None else box.real(fraction)
 
-    def pair(self, first: Any, second: Any) -> LayerPair:
+    def pair(self, arrays: Sequence[Any]) -> LayerPair:
         """Return arrays of two layers or of both modes with the thickness fraction of the upper layer."""
-        assert self._fraction is not None
-        return LayerPair(first, second, self._fraction)
+        return LayerPair._make((*arrays, self._fraction))
 
     def interface(self, slab: Slab, screening: float) -> CpuInterfaces:
         box, heights = self.box, list(slab.heights)
@@ -150,7 +150,7 @@ class CudaBox(Inversion):
     def forward(self, fields: list[Any]) -> Launches:
         if self._fraction is None:
             return [self.box.rows(fields[0], self.spectra[0])]
-        return [self.box.layer_rows(*fields, self.pair(*self.spectra))]
+        return [self.box.layer_rows(fields, self.pair(self.spectra))]
 
     def solve(self, layer: int, field: Any, screening: float, factor: float = 1.0, walls: bool = True) -> Launches:
         return [self.box.columns(self.spectra[layer], screening, factor, walls)]
@@ -158,7 +158,7 @@ class CudaBox(Inversion):
     def backward(self, fields: list[Any]) -> Launches:
         if self._fraction is None:
             return [self.box.rows(self.spectra[0], fields[0])]
-        return [self.box.layer_rows(*self.spectra, self.pair(*fields))]
+        return [self.box.layer_rows(self.spectra, self.pair(fields))]
 
     def copied_backward(self, work: Any, out: Any) -> Launches:
         return [self.box.rows(work, out)]

@@ -133,7 +133,8 @@ class Stages:
             psi, q = state.psi[1 - layer][old], state.q[1 - layer][old]
             factors = setup.layers.coupling(layer, setup.viscosity, setup.bottom_friction)
         biharmonic = (setup.biharmonic_viscosity * over_dx2, setup.biharmonic_viscosity * over_dy2)
-        return kernels.Forcing(curl, psi, q, *map(state.real, factors), state.lap[layer], *map(state.real, biharmonic))
+        numbers, over = map(state.real, factors), map(state.real, biharmonic)
+        return kernels.Forcing._make((curl, psi, q, *numbers, state.lap[layer], *over))
 
     def _switches(self, wind: int) -> dict[str, Any]:
         """Return the switches of the update."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -160,12 +161,12 @@ class Box:
         program = self.device.program(sine_rows_cuda, self.precision, switches)
         return Launch(program, (source, out, self.table), *self.geometry(back=source.ndim == 3), early=self.early > 0)
 
-    def layer_rows(self, first: Any, second: Any, out: LayerPair) -> Launch:
+    def layer_rows(self, source: Sequence[Any], out: LayerPair) -> Launch:
         """Return a launch of sine transforms of two layers to spectra of their vertical modes, or back."""
-        back = first.ndim == 3
+        back = source[0].ndim == 3
         switches = {"FROM_TILES": back, "TO_TILES": not back, "STORE": store_layers if back else store_modes}
         program = self.device.program(sine_layers_cuda, self.precision, {**self.switches(), **switches})
-        return Launch(program, (first, second, out, self.table), *self.geometry(layers=True), early=self.early > 0)
+        return Launch(program, (*source, out, self.table), *self.geometry(layers=True), early=self.early > 0)
 
     def columns(self, spectrum: Any, screening: float = 0.0, factor: float = 1.0, walls: bool = True) -> Launch:
         """Return a launch that solves (Lap - screening) psi = factor zeta on transformed rows in place.

@@ -136,7 +136,7 @@ def layers_update_cuda(stages: Any, old: int) -> Launches:
     box, [(_, upper, switches), (_, lower, below)] = inversion.box, stages.updates("vorticity", old)
     switches = {**switches, **box.switches(update=True), "WIND_BELOW": below["WIND"], "STORE": store_modes}
     program = state.device.program(update_cuda.update_layers_cuda, state.precision, switches)
-    more = (lower.fields, lower.curl, lower.c, inversion.pair(*inversion.spectra), box.table)
+    more = (lower.fields, lower.curl, lower.c, inversion.pair(inversion.spectra), box.table)
     return [Launch(program, (*upper, *more), *box.geometry(update=True, layers=True), early=box.early > 0)]
 
 

@@ -288,9 +288,7 @@ def update_layer_columns(upper, lower, weights, shared, table, j, m):
         if WIND_BELOW == 2:
             wind[0, n] = lower_forcing.curl[j, min(m + np.uint64(n), width - np.uint64(1))]
     numbers = (weights, lower_c)
-    computed_layer(
-        (lower_p, lower_z), (p, z), lower_previous, lower_forcing, wind, numbers, j, m, start, lower_result
-    )
+    computed_layer((lower_p, lower_z), (p, z), lower_previous, lower_forcing, wind, numbers, j, m, start, lower_result)
     store_columns(fields.new, start, result, 0)
     store_history(fields.older, fields.oldest, start, result, 1)
     store_columns(lower_fields.new, start, lower_result, 0)
