@@ -128,7 +128,7 @@ BAROTROPIC = {
     },
     "averages": {"time_statistics": TimeStatistics(mean=("streamfunction",), variance=("streamfunction",))},
     "tracer": {"tracer": np.abs(POINTS), "tracer_diffusivity": 0.01},
-    "two layers, no slip": {"all_terms": True, "walls": "no-slip"},
+    "two layers, partial slip": {"all_terms": True, "walls": "no-slip", "slip_length": 0.2},
     "relative vorticity": {
         "layers": Layers(3.0, 1.0), "potential_vorticity": None, "relative_vorticity": POINTS,
         "relative_vorticity_lower": POINTS[::-1],

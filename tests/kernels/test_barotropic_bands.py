@@ -13,7 +13,7 @@ from eagre.backend.group import Group
 
 SIMULATED = {
     "single": {**CASES["ab2"], "precision": "single"},
-    "no-slip": {**CASES["no-slip"], "wide": 2},
+    "partial slip": {**CASES["no-slip"], "slip_length": 0.2, "wide": 2},
     "changing wind": CASES["changing wind"],
     "layers, tracer": {"layers": Layers(3.0, 1.0), "potential_vorticity_lower": 3.0, "dye": True},
     "implicit": CASES["implicit"],

@@ -22,7 +22,7 @@ SIMULATED = {
     "channel": {**CASES["channel"], "nx": 10},
     "two layers": TWO_LAYERS,
     "two layers, wide tiles": {**TWO_LAYERS, "ny": 23, "wide": 2},
-    "tracer": {"dye": True, "walls": "no-slip"},
+    "tracer, partial slip": {"dye": True, "walls": "no-slip", "slip_length": 0.2},
     "tracer, ab2, single": {**CASES["ab2"], "dye": True, "precision": "single"},
     **{name: CASES[name] for name in ("default", "all terms", "compensated", "changing wind")},
 }
@@ -46,9 +46,9 @@ def test_tracer_and_layers_run_in_the_fused_kernel():
     model_on(device, 17, 14, dye=True, layers=Layers(3.0, 1.0)).steps_without_checks(2)()
     names = [name_of(program) for program in device.found]
     assert set(names) == {
-        "update_cuda", "boundary_y", "boundary_x", "sine_rows_cuda", "solve_columns_cuda", "sine_layers_cuda",
+        "update_cuda", "update_layers_cuda", "boundary_y", "boundary_x", "solve_columns_cuda", "sine_layers_cuda",
     }  # fmt: skip
-    assert names.count("update_cuda") == 3
+    assert names.count("update_cuda") == 1 and names.count("update_layers_cuda") == 1
 
 
 @pytest.mark.simulator

@@ -90,10 +90,12 @@ class BarotropicOracle:
         no_slip=None,
         screening=0.0,
         implicit=False,
+        slip=0.0,
     ):
         self.dx, self.dy = lx / nx, ly / ny
         self.beta, self.viscosity, self.friction = beta, viscosity, friction
         self.jacobian, self.order, self.no_slip, self.screening = JACOBIANS[jacobian], order, no_slip, screening
+        self.slip = slip  # length L of no-slip walls: u = L du/dn, so psi_n = L zeta
         self.implicit = implicit  # viscosity by Crank-Nicolson, free slip without screening
         self.x = np.linspace(0, lx, nx + 1)
         self.y = np.linspace(0, ly, ny + 1)
@@ -108,7 +110,10 @@ class BarotropicOracle:
         self.psi = invert(self.zeta, self.dx, self.dy, self.screening)
 
     def walls(self):
-        """Set the vorticity of the walls: 0, or of a fluid at rest there, from the first points inside."""
+        """Set the vorticity of the walls: 0, or from psi of the first points inside by its Taylor series at the wall.
+
+        psi = psi_n h + zeta h^2 / 2 (+ zeta_n h^3 / 6)
+        """
         z, p = self.zeta, self.psi
         inner = slice(1, -1)
         for wall, first, h in (
@@ -116,9 +121,11 @@ class BarotropicOracle:
             ((inner, 0), (inner, 1), self.dx), ((inner, -1), (inner, -2), self.dx),
         ):  # fmt: skip
             if self.no_slip == "thom":
-                z[wall] = 2 * p[first] / h**2
+                z[wall] = p[first] / (self.slip * h + h**2 / 2)
             if self.no_slip == "woods":
-                z[wall] = 3 * p[first] / h**2 - z[first] / 2  # q for zeta: psi / (2 R^2), of order h^2, apart
+                z[wall] = (p[first] - z[first] * h**2 / 6) / (
+                    self.slip * h + h**2 / 3
+                )  # q for zeta: psi / (2 R^2), of order h^2, apart
 
     def tendency(self):
         """F at the interior points."""

@@ -23,26 +23,26 @@ def random_setup(nx=27, ny=19, seed=3):
 @pytest.mark.parametrize("precision", ["double", "single"])
 @pytest.mark.parametrize("jacobian", ["arakawa", "advective"])
 @pytest.mark.parametrize(
-    ("scheme", "radius", "walls", "viscosity_scheme"),
+    ("scheme", "radius", "walls", "slip", "viscosity_scheme"),
     [
-        ("ab2", None, "free-slip", "explicit"), ("ab3", 0.5, "no-slip-thom", "explicit"),
-        ("ab3", None, "no-slip", "explicit"), ("ab3", None, "free-slip", "implicit"),
-        pytest.param("ab2", 0.5, "no-slip", "explicit", marks=pytest.mark.slow),
+        ("ab2", None, "free-slip", 0.0, "explicit"), ("ab3", 0.5, "no-slip-thom", 0.3, "explicit"),
+        ("ab3", None, "no-slip", 0.05, "explicit"), ("ab3", None, "free-slip", 0.0, "implicit"),
+        pytest.param("ab2", 0.5, "no-slip", 0.0, "explicit", marks=pytest.mark.slow),
     ],
 )  # fmt: skip
-def test_steps_as_the_transcription(precision, jacobian, scheme, radius, walls, viscosity_scheme):
+def test_steps_as_the_transcription(precision, jacobian, scheme, radius, walls, slip, viscosity_scheme):
     grid, zeta, curl = random_setup()
     physics = {"beta": 3.0, "viscosity": 0.02}
     model = BarotropicVorticity(
         grid, time_step=1e-3, wind_forcing=curl, bottom_friction=0.3, deformation_radius=radius, walls=walls,
         jacobian=jacobian, scheme=scheme, potential_vorticity=zeta, device="cpu", precision=precision,
-        viscosity_scheme=viscosity_scheme, **physics,
+        viscosity_scheme=viscosity_scheme, slip_length=slip, **physics,
     )  # fmt: skip
     screening = 0.0 if radius is None else radius**-2
     oracle = BarotropicOracle(
         grid.nx - 1, grid.ny - 1, 2.6, 3.0, friction=0.3, curl=curl, jacobian=jacobian, order=int(scheme[2]),
         no_slip={"no-slip-thom": "thom", "no-slip": "woods"}.get(walls), screening=screening,
-        implicit=viscosity_scheme == "implicit", **physics,
+        implicit=viscosity_scheme == "implicit", slip=slip, **physics,
     )  # fmt: skip
     oracle.start(zeta)
     for _ in range(25):

@@ -140,6 +140,48 @@ def test_no_slip_stops_the_flow_at_the_wall(walls):
     assert slips[walls][1] < 0.02 and slips[walls][1] < 0.6 * slips[walls][0]
 
 
+@pytest.mark.parametrize("walls", ["no-slip", "no-slip-thom"])
+def test_partial_slip_in_a_channel(walls):
+    """Steady psi = 1 - cos 2y - c y (pi - y) / 2 with psi_n = L psi_nn on the walls: second order."""
+    slip, errors = 0.4, []
+    c = -4.0 * slip / (slip + 0.5 * math.pi)
+    for n in (12, 24):
+        grid = Grid(6, n + 1, math.pi / n, math.pi / n)
+        y = grid.y - grid.y[0]
+        wind = np.repeat(16.0 * np.cos(2.0 * y)[:, None], 6, axis=1)
+        model = BarotropicVorticity(
+            grid, time_step=0.06 * grid.dy**2, viscosity=1.0, basin="channel", walls=walls, slip_length=slip,
+            wind_forcing=wind, device="cpu", precision="double",
+        )  # fmt: skip
+        model.advance(8.0)
+        exact = 1.0 - np.cos(2.0 * y) - 0.5 * c * y * (math.pi - y)
+        psi_error = np.abs(model.field("streamfunction")[:, 0] - exact).max()
+        errors.append((psi_error, np.abs(model.field("relative_vorticity")[[0, -1], 0] - 4.0 - c).max()))
+    orders = np.log2(np.array(errors[0]) / errors[1])
+    assert (orders > 1.8).all() and errors[1][1] < 0.02 * (4.0 + c), (orders, errors)
+
+
+def test_partial_slip_lies_between_no_slip_and_free_slip():
+    """In the limits, and without slip with the same bits."""
+    options = {"time_step": 1e-3, "viscosity": 0.1, "device": "cpu", "precision": "double"}
+    grid = Grid.from_points(17, 13, math.pi, 2.0)
+    runs = {
+        name: BarotropicVorticity(grid, wind_forcing=wave(grid), **options, **more)
+        for name, more in {
+            "free": {"walls": "free-slip"},
+            "no slip": {"walls": "no-slip"},
+            **{slip: {"walls": "no-slip", "slip_length": slip} for slip in (0.0, 0.1, 1e9)},
+        }.items()
+    }
+    for model in runs.values():
+        model.advance(0.05)
+    psi = {name: model.field("streamfunction") for name, model in runs.items()}
+    assert np.array_equal(psi["no slip"], psi[0.0])
+    assert np.abs(psi["free"] - psi[1e9]).max() < 1e-9 * np.abs(psi["free"]).max()
+    energies = [runs[name].diagnostics()["energy"] for name in ("no slip", 0.1, "free")]
+    assert energies == sorted(energies) and energies[0] < 0.99 * energies[2]
+
+
 def test_reduced_gravity_slows_the_rossby_wave():
     """A wave in a periodic basin travels west at beta / (k^2 + 1 / R^2)."""
     n, beta = 64, 2.0
@@ -373,6 +415,7 @@ def test_compensated_steps_lose_nothing():
         ({"compensated_summation": True, "precision": "double"}, "single"),
         ({"basin": "bx"}, "box"),
         ({"walls": "noslip"}, "no-slip"),
+        ({"slip_length": 1.0}, 'walls = "no-slip"'),
         ({"time_step": 0.0}, "> 0"),
         ({"viscosity": -1.0}, ">= 0"),
         ({"wind_forcing": np.zeros((3, 3))}, "values at the points"),

@@ -28,7 +28,7 @@ from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.local_rows import LocalRows
 from eagre.models.barotropic.forcing.wind_section import WindSection
-from eagre.models.barotropic.options import Basin, Numerics, Physics, Walls
+from eagre.models.barotropic.options import Basin, Numerics, Physics, SlipLength, Walls
 from eagre.plausible import check_plausible
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class BasinSection(Section):
         "coordinate reference system of x and y; required for files in other systems", "ESRI:102014", default=None
     )
     walls: Walls = case_key("free-slip, no-slip (Woods formula) or no-slip-thom (Thom formula)", default="free-slip")
+    slip_length: SlipLength = 0.0
 
 
 class PhysicsSection(Section, Physics):
@@ -229,6 +230,7 @@ class BarotropicCase(Case):
                 grid,
                 basin=self.basin.kind,
                 walls=self.basin.walls,
+                slip_length=self.basin.slip_length,
                 **self.place(device, precision, grid.cells),
                 **self.numerics.model_dump(),
                 **options,

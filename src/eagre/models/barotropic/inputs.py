@@ -151,6 +151,12 @@ def check_together(setup: Setup, precision: str) -> None:
             allowed="one layer with a rigid lid, free slip and a viscosity",
             fix='viscosity_scheme = "explicit"',
         )
+    if setup.slip_length > 0.0 and setup.walls == "free-slip":
+        raise InputError(
+            f'slip_length = {setup.slip_length:g} with walls = "free-slip"',
+            allowed="a slip length of no-slip walls",
+            fix='walls = "no-slip"',
+        )
     if setup.layers is not None and setup.screening:
         raise InputError("layers and deformation_radius", allowed="one of them: layers define the deformation radius")
     if setup.compensated_summation and (setup.implicit or precision == "double"):

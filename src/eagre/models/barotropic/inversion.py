@@ -1,9 +1,9 @@
 """Elliptic solvers for the streamfunction, by basin and device, with a common interface.
 
-`forward` transforms a field, `solve` applies (Lap - screening)^-1 in transformed space, and `backward` applies the
-inverse transform. `copied_backward` applies it between two solutions of one transform. With two layers `solve` solves
-for a vertical mode; the modes are formed between `forward` and `backward`, or by `solve` and `backward`
-(`forms_modes`). The Helmholtz term `screening` is the inverse squared deformation radius.
+`forward` transforms the fields of all layers, `solve` applies (Lap - screening)^-1 in transformed space, and `backward`
+applies the inverse transform. `copied_backward` applies it between two solutions of one transform. With two layers
+`solve` solves for a vertical mode; the modes are formed between `forward` and `backward`, or by both (`forms_modes`).
+The Helmholtz term `screening` is the inverse squared deformation radius.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from eagre.backend.device import Device, HostCall, Launch
 from eagre.solvers.poisson import PoissonSolver
 from eagre.solvers.poisson.box_cuda import Box
 from eagre.solvers.poisson.columns import CHUNK, column_table, solve_columns_cpu
-from eagre.solvers.poisson.columns_cuda import LayerPair, baroclinic_mode, barotropic_mode
+from eagre.solvers.poisson.rows_cuda import LayerPair
 from eagre.solvers.poisson.slabs import CpuInterfaces, CudaInterfaces, Slab
 
 Launches = list[Launch | HostCall]
@@ -46,7 +46,7 @@ def copied_transform(source: Any, out: Any) -> None:
 class Inversion:
     """Interface of elliptic solvers; `layer` selects the arrays of a layer or of a vertical mode.
 
-    forms_modes : whether `solve` and `backward` convert between layers and vertical modes.
+    forms_modes : whether `forward` and `backward` convert between layers and vertical modes.
     norm : factor of a forward and an inverse transform, which `solve` divides by.
     """
 
@@ -65,8 +65,8 @@ class Inversion:
         """Return the array of a layer or mode between `solve` and `backward`."""
         raise NotImplementedError
 
-    def forward(self, layer: int, field: Any) -> Launches:
-        """Return the launches of the forward transform of a field."""
+    def forward(self, fields: list[Any]) -> Launches:
+        """Return the launches of the forward transforms of the fields of all layers."""
         raise NotImplementedError
 
     def solve(self, layer: int, field: Any, screening: float, factor: float = 1.0, walls: bool = True) -> Launches:
@@ -101,8 +101,8 @@ class CpuBox(Inversion):
     def work(self, layer: int, field: Any) -> Any:
         return field
 
-    def forward(self, layer: int, field: Any) -> Launches:
-        return [HostCall(sine_transform, (field,))]
+    def forward(self, fields: list[Any]) -> Launches:
+        return [HostCall(sine_transform, (field,)) for field in fields]
 
     def solve(self, layer: int, field: Any, screening: float, factor: float = 1.0, walls: bool = True) -> Launches:
         table = column_table(*self.size, screening, 1, 0.25 * factor, walls)[:, 1:]
@@ -121,7 +121,7 @@ class CudaBox(Inversion):
     """Box with walls on a GPU: kernels of `eagre.solvers.poisson.box_cuda`.
 
     fraction : thickness fraction of the upper of two layers, or None.
-    spectra : transforms of the layers, input of `solve`.
+    spectra : transform of the field, or of the vertical modes of two layers.
     """
 
     forms_modes = True
@@ -129,11 +129,11 @@ class CudaBox(Inversion):
     def __init__(self, box: Box, fraction: float | None) -> None:
         self.box, self.norm = box, 0.5 * box.nx
         self.spectra = [box.spectrum() for _ in range(1 if fraction is None else 2)]
-        self._modes, self._fraction = self.spectra, None
-        if fraction is not None:
-            self._fraction = box.real(fraction)
-            # The barotropic mode has a separate array, because the baroclinic mode needs both layers.
-            self._modes = [box.spectrum(), self.spectra[1]]
+        self._fraction = None if fraction is None else box.real(fraction)
+
+    def pair(self, arrays: Sequence[Any]) -> LayerPair:
+        """Return arrays of two layers or of both modes with the thickness fraction of the upper layer."""
+        return LayerPair._make((*arrays, self._fraction))
 
     def interface(self, slab: Slab, screening: float) -> CpuInterfaces:
         box, heights = self.box, list(slab.heights)
@@ -144,22 +144,20 @@ class CudaBox(Inversion):
         return self.spectra
 
     def work(self, layer: int, field: Any) -> Any:
-        return self._modes[layer]
+        return self.spectra[layer]
 
-    def forward(self, layer: int, field: Any) -> Launches:
-        return [self.box.rows(field, self.spectra[layer])]
+    def forward(self, fields: list[Any]) -> Launches:
+        if self._fraction is None:
+            return [self.box.rows(fields[0], self.spectra[0])]
+        return [self.box.layer_rows(fields, self.pair(self.spectra))]
 
     def solve(self, layer: int, field: Any, screening: float, factor: float = 1.0, walls: bool = True) -> Launches:
-        problem = (self._modes[layer], screening, factor, walls)
-        if self._fraction is None:
-            return [self.box.columns(*problem)]
-        layers = LayerPair._make((*(spectrum.reshape(-1) for spectrum in self.spectra), self._fraction))
-        return [self.box.columns(*problem, layers, (barotropic_mode, baroclinic_mode)[layer])]
+        return [self.box.columns(self.spectra[layer], screening, factor, walls)]
 
     def backward(self, fields: list[Any]) -> Launches:
         if self._fraction is None:
-            return [self.box.rows(self._modes[0], fields[0])]
-        return [self.box.layer_rows(self._modes, LayerPair._make((*fields, self._fraction)))]
+            return [self.box.rows(self.spectra[0], fields[0])]
+        return [self.box.layer_rows(self.spectra, self.pair(fields))]
 
     def copied_backward(self, work: Any, out: Any) -> Launches:
         return [self.box.rows(work, out)]
@@ -180,7 +178,7 @@ class TransformInversion(Inversion):
     def work(self, layer: int, field: Any) -> Any:
         return field
 
-    def forward(self, layer: int, field: Any) -> Launches:
+    def forward(self, fields: list[Any]) -> Launches:
         return []
 
     def solve(self, layer: int, field: Any, screening: float, factor: float = 1.0, walls: bool = True) -> Launches:

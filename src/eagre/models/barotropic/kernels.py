@@ -124,14 +124,21 @@ HISTORY = switch("HISTORY", 2)  # stored tendencies: 1 for AB2, 2 for AB3
 WIND = switch("WIND", 1)  # forcing: 0 none, 1 a function of y, (my + 2, 1), 2 a field of x and y
 
 
-class Coupling(NamedTuple):
-    """Forcing of one of two layers: its own forcing, and fields of the other layer (`Layers.coupling`)."""
+COUPLED = switch("COUPLED", False)  # whether there is another layer
+BIHARMONIC = switch("BIHARMONIC", False)  # whether there is biharmonic viscosity
+
+
+class Forcing(NamedTuple):
+    """Forcing of a layer and terms that depend on further fields, (my + 2, mx + 2)."""
 
     curl: Any  # the forcing of the layer (WIND)
-    psi: Any  # psi of the other layer, (my + 2, mx + 2)
+    psi: Any  # psi of the other layer (COUPLED)
     q: Any  # q of the other layer
-    by_psi: float
+    by_psi: float  # see `Layers.coupling`
     by_q: float
+    lap: Any  # Lap zeta (BIHARMONIC)
+    over_dx2: float  # B / dx^2
+    over_dy2: float  # B / dy^2
 
 
 @cell
@@ -145,16 +152,25 @@ def wind_at(curl, k, m):
 
 
 @cell
-def coupled_forcing(coupling, k, m):
-    """Return the forcing at (k, m) minus by_psi psi + by_q q of the other layer.
-
-    The terms by_psi psi + by_q q of the layer itself are part of its `Coefficients`.
-    """
-    other = coupling.by_psi * coupling.psi[k, m] + coupling.by_q * coupling.q[k, m]
-    return wind_at(coupling.curl, k, m) - other
+def other_layer(psi, q, forcing):
+    """Return by_psi psi + by_q q of the other layer; those of the layer itself are part of its `Coefficients`."""
+    return forcing.by_psi * psi + forcing.by_q * q
 
 
-FORCING = switch("FORCING", wind_at)  # or `coupled_forcing`
+@cell
+def summed_forcing(forcing, k, m):
+    """Return the forcing at (k, m) minus B Lap Lap zeta and the terms of the other layer; forcing : `Forcing`."""
+    total = wind_at(forcing.curl, k, m)
+    if BIHARMONIC:
+        a = forcing.lap
+        south, west, east, north = a[k - 1, m], a[k, m - 1], a[k, m + 1], a[k + 1, m]
+        total -= five_points(south, west, a[k, m], east, north, forcing.over_dx2, forcing.over_dy2)
+    if COUPLED:
+        total -= other_layer(forcing.psi[k, m], forcing.q[k, m], forcing)
+    return total
+
+
+FORCING = switch("FORCING", wind_at)  # or `summed_forcing`
 
 
 @cell
@@ -202,19 +218,19 @@ def woods(psi_1, zeta_1, over_h2):
 
 
 @cell
-def boundary_y(j, i, psi, zeta, over_h2):
-    """Set the south and north boundary points in column i + 1; j is 0."""
+def boundary_y(j, i, psi, zeta, over_h2, fraction):
+    """Set the south and north boundary points in column i + 1; j is 0; fraction : `Setup.wall_fraction`."""
     top = zeta.shape[0] - 1
     if WALL_Y == 1:
         if SOUTH:
-            zeta[0, i + 1] = thom(psi[1, i + 1], over_h2)
+            zeta[0, i + 1] = fraction * thom(psi[1, i + 1], over_h2)
         if NORTH:
-            zeta[top, i + 1] = thom(psi[top - 1, i + 1], over_h2)
+            zeta[top, i + 1] = fraction * thom(psi[top - 1, i + 1], over_h2)
     elif WALL_Y == 2:
         if SOUTH:
-            zeta[0, i + 1] = woods(psi[1, i + 1], zeta[1, i + 1], over_h2)
+            zeta[0, i + 1] = fraction * woods(psi[1, i + 1], zeta[1, i + 1], over_h2)
         if NORTH:
-            zeta[top, i + 1] = woods(psi[top - 1, i + 1], zeta[top - 1, i + 1], over_h2)
+            zeta[top, i + 1] = fraction * woods(psi[top - 1, i + 1], zeta[top - 1, i + 1], over_h2)
     elif WALL_Y == 3:
         psi[0, i + 1] = psi[top - 1, i + 1]
         psi[top, i + 1] = psi[1, i + 1]
@@ -228,14 +244,14 @@ def boundary_y(j, i, psi, zeta, over_h2):
 
 
 @cell
-def boundary_x(j, i, psi, zeta, end, over_h2):
+def boundary_x(j, i, psi, zeta, end, over_h2, fraction):
     """Set the west and east boundary points, columns 0 and `end`, in row j, including corners; i is 0."""
     if WALL_X == 1:
-        zeta[j, 0] = thom(psi[j, 1], over_h2)
-        zeta[j, end] = thom(psi[j, end - 1], over_h2)
+        zeta[j, 0] = fraction * thom(psi[j, 1], over_h2)
+        zeta[j, end] = fraction * thom(psi[j, end - 1], over_h2)
     elif WALL_X == 2:
-        zeta[j, 0] = woods(psi[j, 1], zeta[j, 1], over_h2)
-        zeta[j, end] = woods(psi[j, end - 1], zeta[j, end - 1], over_h2)
+        zeta[j, 0] = fraction * woods(psi[j, 1], zeta[j, 1], over_h2)
+        zeta[j, end] = fraction * woods(psi[j, end - 1], zeta[j, end - 1], over_h2)
     elif WALL_X == 3:
         psi[j, 0] = psi[j, end - 1]
         psi[j, end] = psi[j, 1]

@@ -85,6 +85,9 @@ class BarotropicVorticity(BaseModel):
         Closed by walls; periodic along x; periodic along x and y.
     walls : {"free-slip", "no-slip", "no-slip-thom"}
         Wall boundary condition; no-slip with the formula of Woods or of Thom. Both are second-order accurate in psi.
+    slip_length : float, m
+        Slip length L >= 0 of no-slip walls: the velocity along a wall is L times its normal derivative. 0 is no slip.
+        A positive value requires no-slip walls.
     jacobian : {"arakawa", "advective"}
         "arakawa" conserves energy and enstrophy; "advective" is the central-difference form of Bleichrodt (2011).
     scheme : {"ab3", "ab2"}
@@ -156,6 +159,7 @@ class BarotropicVorticity(BaseModel):
         layers: Layers | None = None,
         basin: str = "box",
         walls: str = "free-slip",
+        slip_length: float = 0.0,
         jacobian: str = "arakawa",
         scheme: str = "ab3",
         viscosity_scheme: str = "explicit",

@@ -6,10 +6,11 @@ from typing import Annotated, Literal
 
 from eagre.config.options import declaration
 from eagre.config.section import case_key
-from eagre.config.values.types import Beta, PositiveMetres, PositiveSeconds, Rate, Viscosity
+from eagre.config.values.types import Beta, Metres, PositiveMetres, PositiveSeconds, Rate, Viscosity
 
 Basin = Literal["box", "channel", "periodic"]
 Walls = Literal["free-slip", "no-slip", "no-slip-thom"]
+SlipLength = Annotated[Metres, case_key("slip length of no-slip walls: partial slip", "20 km", ge=0)]
 
 
 @declaration
@@ -18,6 +19,7 @@ class Boundaries:
 
     basin: Basin = "box"
     walls: Walls = "free-slip"
+    slip_length: SlipLength = 0.0
 
 
 @declaration

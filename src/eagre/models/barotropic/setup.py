@@ -51,6 +51,16 @@ class Setup(Boundaries, Numerics, Physics):
         """Coefficient a = dt A / 2 of the Crank-Nicolson scheme, m2."""
         return 0.5 * self.time_step * self.viscosity
 
+    def wall_fraction(self, spacing: float) -> float:
+        """Return the vorticity of a wall as a fraction of the no-slip value, for a spacing normal to the wall, m.
+
+        On a wall u = L du/dn, so psi_n = L zeta, and psi_1 = h L zeta + h^2 zeta / 2 + h^2 (zeta_1 - zeta) / 6 without
+        (Thom) or with (Woods) the last term. Slip length L: D. B. Haidvogel, J. C. McWilliams and P. R. Gent,
+        J. Phys. Oceanogr. 22, 882-902 (1992). Thom's formula with L = h / alpha is the mixed condition of Q-GCM.
+        """
+        factor = 2.0 if self.walls == "no-slip-thom" else 3.0
+        return 1.0 / (1.0 + factor * self.slip_length / spacing)
+
     @property
     def screening(self) -> float:
         """1 / deformation_radius^2, 1/m2; 0 for a rigid lid."""
@@ -94,8 +104,3 @@ class Setup(Boundaries, Numerics, Physics):
     def curl_at(self, time: float) -> np.ndarray:
         """Return the wind forcing at a time, s."""
         return self.curl if self.time_varying_wind is None else self.time_varying_wind.at(time)[slice(*self.rows)]
-
-    @property
-    def has_extra_terms(self) -> bool:
-        """True if topography or biharmonic viscosity add terms to the tendency kernel."""
-        return self.topography is not None or self.biharmonic_viscosity > 0.0

@@ -87,8 +87,9 @@ class Stages:
         """Tendency and Adams-Bashforth of all layers; a copy of the new vorticity for a solver that works in place."""
         state, new = self.state, 1 - old
         stored = [*(field for history in state.history for field in history), *state.rounding]
-        forcing = state.total if self.setup.has_extra_terms else [state.wind.curl]
-        reads = [*near(1, *(pair[old] for pair in (*state.psi, *state.q))), *near(0, *forcing, *stored)]
+        forcing = (state.wind.curl, *([] if self.setup.topography is None else [state.total]))
+        laplacians = state.lap if self.setup.biharmonic_viscosity > 0.0 else []
+        reads = [*near(1, *(pair[old] for pair in (*state.psi, *state.q)), *laplacians), *near(0, *forcing, *stored)]
         new_q = [] if self.setup.implicit else [q[new] for q in state.q]
         writes = (*new_q, *self._solved(new), *stored)
         return Stage("vorticity", partial(updated, "vorticity", plain_update, self, old), reads, writes)
@@ -110,18 +111,30 @@ class Stages:
 
     def _layer_update(self, layer: int, old: int) -> tuple[int, Update, dict[str, Any]]:
         setup, state, new = self.setup, self.state, 1 - old
-        switches = self._switches(2 if setup.has_extra_terms else state.wind.kind if layer == 0 else 0)
+        over_topography = setup.topography is not None and layer == state.count - 1
+        switches = self._switches(2 if over_topography else state.wind.kind if layer == 0 else 0)
         switches["IMPLICIT"] = setup.implicit
-        curl = state.total[layer] if setup.has_extra_terms else state.wind.curl
-        if setup.layers is not None:
-            factors = map(state.real, setup.layers.coupling(layer, setup.viscosity, setup.bottom_friction))
-            curl = kernels.Coupling._make((curl, state.psi[1 - layer][old], state.q[1 - layer][old], *factors))
-            switches["FORCING"] = kernels.coupled_forcing
+        curl = state.total if over_topography else state.wind.curl
+        coupled, biharmonic = setup.layers is not None, setup.biharmonic_viscosity > 0.0
+        if coupled or biharmonic:
+            curl = self._forcing(layer, old, curl)
+            switches |= {"FORCING": kernels.summed_forcing, "COUPLED": coupled, "BIHARMONIC": biharmonic}
         ages = state.ages(state.history[layer], old)
         target = self._solved(new)[layer]
         values = target if setup.implicit else state.q[layer][new]
         fields = kernels.LayerFields(state.psi[layer][old], state.q[layer][old], values, target, *ages)
         return layer, Update(fields, curl, state.weights, self._coefficients(layer)), switches
+
+    def _forcing(self, layer: int, old: int, curl: Any) -> kernels.Forcing:
+        """Return the forcing of a layer with the terms of the other layer and of biharmonic viscosity."""
+        setup, state, (_, over_dx2, over_dy2) = self.setup, self.state, self._over
+        psi, q, factors = state.none, state.none, (0.0, 0.0)
+        if setup.layers is not None:
+            psi, q = state.psi[1 - layer][old], state.q[1 - layer][old]
+            factors = setup.layers.coupling(layer, setup.viscosity, setup.bottom_friction)
+        biharmonic = (setup.biharmonic_viscosity * over_dx2, setup.biharmonic_viscosity * over_dy2)
+        numbers, over = map(state.real, factors), map(state.real, biharmonic)
+        return kernels.Forcing._make((curl, psi, q, *numbers, state.lap[layer], *over))
 
     def _switches(self, wind: int) -> dict[str, Any]:
         """Return the switches of the update."""
@@ -140,47 +153,45 @@ class Stages:
         numbers = (jacobian, beta, viscosity * over_dx2, viscosity * over_dy2, friction, stretching)
         return kernels.Coefficients._make(map(self.state.real, numbers))
 
-    def extra_terms(self, old: int) -> list[Stage]:
-        """Forcing of each layer with topography and biharmonic terms, summed before the update."""
-        if not self.setup.has_extra_terms:
+    def topography(self, old: int) -> list[Stage]:
+        """Forcing of the lowest layer: wind - J(psi, b)."""
+        setup, state, layer = self.setup, self.state, self.state.count - 1
+        if setup.topography is None:
             return []
-        return [stage for layer in self._layers for stage in self._terms(layer, old)]
+        psi, wind, total = state.psi[layer][old], state.wind, state.total
+        kind = wind.kind if layer == 0 else 0
+        loop = (reference.subtract_topography, psi, state.bed, total, state.real(self._over[0]))
+        return [
+            self._stage("forcing", (reference.set_forcing, wind.curl, total), near(0, wind.curl), (total,), WIND=kind),
+            self._stage("topography", loop, [*near(1, psi, state.bed), *near(0, total)], (total,)),
+        ]
 
-    def _terms(self, layer: int, old: int) -> list[Stage]:
-        setup, state = self.setup, self.state
-        total, psi, curl, kind = state.total[layer], state.psi[layer][old], state.wind.curl, state.wind.kind
-        forcing = (reference.set_forcing, curl, total)
-        stages = [self._stage("forcing", forcing, near(0, curl), (total,), WIND=kind if layer == 0 else 0)]
-        if setup.topography is not None and layer == state.count - 1:
-            loop = (reference.subtract_topography, psi, state.bed, total, state.real(self._over[0]))
-            stages.append(self._stage("topography", loop, [*near(1, psi, state.bed), *near(0, total)], (total,)))
-        return [*stages, *self._biharmonic(layer, old)] if setup.biharmonic_viscosity > 0.0 else stages
+    def laplacian(self, old: int) -> list[Stage]:
+        """Lap zeta of all layers for biharmonic viscosity; zeta = q + F (psi - other psi), or q + lambda psi."""
+        if self.setup.biharmonic_viscosity == 0.0:
+            return []
+        state = self.state
+        fields = [pair[old] for pair in (*state.q, *state.psi)]
 
-    def _biharmonic(self, layer: int, old: int) -> list[Stage]:
-        """total -= B Lap Lap zeta; zeta = q + F (psi - other psi), or q + lambda psi."""
-        setup, state = self.setup, self.state
-        q, total = state.q[layer][old], state.total[layer]
+        def launches() -> Launches:
+            return [launch for layer in self._layers for launch in self._laplacian(layer, old)]
+
+        return [Stage("laplacian", launches, near(1, *fields), state.lap)]
+
+    def _laplacian(self, layer: int, old: int) -> Launches:
+        setup, state, lap = self.setup, self.state, self.state.lap[layer]
         _, over_dx2, over_dy2 = self._over
 
-        def lap(cell: Any, source: Any, into: Any, factor: float) -> tuple[Any, ...]:
-            return cell, source, into, state.real(factor * over_dx2), state.real(factor * over_dy2)
+        def loop(cell: Any, source: Any, factor: float) -> Launch:
+            return self._loop(cell, source, lap, state.real(factor * over_dx2), state.real(factor * over_dy2))
 
-        def laplacian() -> Launches:
-            launches = [self._loop(*lap(reference.laplacian, q, state.lap, 1.0))]
-            parameter = setup.screening if setup.layers is None else setup.layers.coupling_parameter(layer)
-            if parameter > 0.0:
-                loop = lap(reference.subtract_laplacian, state.psi[layer][old], state.lap, -parameter)
-                launches.append(self._loop(*loop))
-            if setup.layers is not None:
-                loop = lap(reference.subtract_laplacian, state.psi[1 - layer][old], state.lap, parameter)
-                launches.append(self._loop(*loop))
-            return launches + self.fill_boundary(state.lap, state.lap, vanishing=True)
-
-        last = lap(reference.subtract_laplacian, state.lap, total, setup.biharmonic_viscosity)
-        return [
-            Stage("laplacian", laplacian, near(1, q, *(psi[old] for psi in state.psi)), (state.lap,)),
-            self._stage("biharmonic", last, [*near(1, state.lap), *near(0, total)], (total,)),
-        ]
+        launches: Launches = [loop(reference.laplacian, state.q[layer][old], 1.0)]
+        parameter = setup.screening if setup.layers is None else setup.layers.coupling_parameter(layer)
+        if parameter > 0.0:
+            launches.append(loop(reference.subtract_laplacian, state.psi[layer][old], -parameter))
+        if setup.layers is not None:
+            launches.append(loop(reference.subtract_laplacian, state.psi[1 - layer][old], parameter))
+        return launches + self.fill_boundary(lap, lap, vanishing=True)
 
     # -- solutions ----------------------------------------------------------------------------------
 
@@ -189,7 +200,7 @@ class Stages:
         solver, fields = self.kernels.inversion, self._solved(new)
 
         def launches() -> Launches:
-            return [launch for k, field in enumerate(fields) for launch in solver.forward(k, field)]
+            return solver.forward(fields)
 
         return Stage("forward", launches, near(0, *fields), solver.spectra_of(fields))
 
@@ -277,13 +288,14 @@ class Stages:
         launches: Launches = []
         _, over_dx2, over_dy2 = self._over
         ny, nx = setup.shape
+        by_x, by_y = (real(setup.wall_fraction(spacing)) for spacing in (setup.grid.dx, setup.grid.dy))
         if kinds[1] != kernels.FREE_SLIP and any(self._walls_y.values()):
             switches = {"WALL_Y": kinds[1], **self._walls_y}
             program = self.state.device.loop(kernels.boundary_y, self.state.precision, switches)
-            launches.append(self.state.device.over(program, (1, nx - 2), (psi, q, real(over_dy2))))
+            launches.append(self.state.device.over(program, (1, nx - 2), (psi, q, real(over_dy2), by_y)))
         if kinds[0] != kernels.FREE_SLIP:
             program = self.state.device.loop(kernels.boundary_x, self.state.precision, {"WALL_X": kinds[0]})
-            launches.append(self.state.device.over(program, (ny, 1), (psi, q, nx - 1, real(over_dx2))))
+            launches.append(self.state.device.over(program, (ny, 1), (psi, q, nx - 1, real(over_dx2), by_x)))
         return launches
 
     def tracer_boundary(self, buffer: int) -> list[Stage]:

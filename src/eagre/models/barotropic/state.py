@@ -56,10 +56,10 @@ class State:
         self.particles = device.zeros((2 * ranks, max(1, setup.particles)), np.float64)
         self.local_particles = self.particles[2 * rank : 2 * rank + 2]
         self.wind = Wind(setup, device, self.precision, self.real, self.pad)
-        self.total = [field() for _ in layers] if setup.has_extra_terms else []
-        self.lap = field() if setup.biharmonic_viscosity > 0.0 else self.none
-        self.bed = self.none
+        self.lap = [field() if setup.biharmonic_viscosity > 0.0 else self.none for _ in layers]
+        self.total, self.bed = self.none, self.none
         if setup.topography is not None:
+            self.total = field()
             self.bed = device.array(self.pad(setup.topography).astype(self.real))
         self.weights = device.zeros((3,), self.real)
 

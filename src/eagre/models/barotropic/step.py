@@ -2,6 +2,7 @@
 
     time-varying wind forcing, interpolated to the start of the step
     c' = c + dt AB(-J(psi, c) + kappa Lap c)                            tracer
+    forcing with topography, Lap zeta for biharmonic viscosity
     F  = -J(psi, q) - beta psi_x + A Lap zeta - mu zeta + curl + ...    (2.7), ... : topography, -B Lap Lap zeta, layers
     q' = q + dt AB(F)                                                   (2.17)
     (1 - a Lap) q' = (1 + a Lap) q + dt AB(F), a = dt A / 2             with implicit viscosity
@@ -27,7 +28,8 @@ def step(stages: Stages, old: int) -> list[Stage]:
     return [
         *stages.wind(),
         *stages.tracer(old),
-        *stages.extra_terms(old),
+        *stages.topography(old),
+        *stages.laplacian(old),
         stages.vorticity(old),
         stages.transform(new),
         *stages.implicit_viscosity(new),

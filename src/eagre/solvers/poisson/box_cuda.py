@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +11,8 @@ import numpy as np
 from eagre.backend.device import Device, Launch, check_precision
 from eagre.layouts.kinds import row_for
 from eagre.solvers.poisson.columns import column_table
-from eagre.solvers.poisson.columns_cuda import LayerPair, solve_columns_cuda, stored
-from eagre.solvers.poisson.rows_cuda import sine_layers_cuda, sine_rows_cuda, store_layers
+from eagre.solvers.poisson.columns_cuda import solve_columns_cuda
+from eagre.solvers.poisson.rows_cuda import LayerPair, sine_layers_cuda, sine_rows_cuda, store_layers, store_modes
 from eagre.solvers.poisson.sine_plan import SinePlan, sine_plan
 
 SECTOR = {"single": 8, "double": 4}  # values per 32-byte sector; wavenumbers per block of columns
@@ -125,9 +126,15 @@ class Box:
         """Switches for the memory layout of a spectrum (`rows_cuda.first_index`)."""
         return {"WIDTH": self.width, "PIECE": self.shape.chunk_rows, "INTERLEAVED": self.interleaved}
 
-    def geometry(self, update: bool = False, back: bool = False) -> tuple[tuple[int], tuple[int], int]:
-        """Return grid, block and shared memory of kernels that (update and) transform rows; `back` : to a field."""
-        threads, blocks = block_threads(self.device, self.plan, self.precision, update), self.ny // 2
+    def geometry(
+        self, update: bool = False, back: bool = False, layers: bool = False
+    ) -> tuple[tuple[int], tuple[int], int]:
+        """Return grid, block and shared memory of kernels that (update and) transform rows.
+
+        back : two rows of a spectrum per block, to a field; layers : a row of each of two layers per block.
+        """
+        threads = block_threads(self.device, self.plan, self.precision, update)
+        blocks = self.ny - 1 if layers else self.ny // 2
         if back and self.interleaved > 1:  # `rows_cuda.rows_of_block`
             groups, remaining = divmod(self.ny - 1, 2 * self.shape.chunk_rows)
             blocks = groups * self.shape.chunk_rows + min(remaining, self.shape.chunk_rows)
@@ -154,36 +161,27 @@ class Box:
         program = self.device.program(sine_rows_cuda, self.precision, switches)
         return Launch(program, (source, out, self.table), *self.geometry(back=source.ndim == 3), early=self.early > 0)
 
-    def layer_rows(self, modes: list[Any], layers: LayerPair) -> Launch:
-        """Return a launch of sine transforms of the spectra of two vertical modes to the fields of two layers."""
-        switches = {**self.switches(), "FROM_TILES": True, "TO_TILES": False, "STORE": store_layers}
-        program = self.device.program(sine_layers_cuda, self.precision, switches)
-        _, block, shared = self.geometry()
-        return Launch(program, (*modes, layers, self.table), (self.ny - 1,), block, shared, early=self.early > 0)
+    def layer_rows(self, source: Sequence[Any], out: LayerPair) -> Launch:
+        """Return a launch of sine transforms of two layers to spectra of their vertical modes, or back."""
+        back = source[0].ndim == 3
+        switches = {"FROM_TILES": back, "TO_TILES": not back, "STORE": store_layers if back else store_modes}
+        program = self.device.program(sine_layers_cuda, self.precision, {**self.switches(), **switches})
+        return Launch(program, (*source, out, self.table), *self.geometry(layers=True), early=self.early > 0)
 
-    def columns(
-        self, spectrum: Any, screening: float = 0.0, factor: float = 1.0, walls: bool = True,
-        source: Any = None, value: Any = stored,
-    ) -> Launch:  # fmt: skip
-        """Return a launch that solves (Lap - screening) psi = factor zeta on transformed rows.
+    def columns(self, spectrum: Any, screening: float = 0.0, factor: float = 1.0, walls: bool = True) -> Launch:
+        """Return a launch that solves (Lap - screening) psi = factor zeta on transformed rows in place.
 
-        walls : see `column_table`; source : None (in place) or a `LayerPair` of flat spectra; `value` is its mode zeta.
+        walls : see `column_table`.
         """
         shape = self.shape
         table = column_table(self.nx, self.ny, self.dx, self.dy, screening, shape.chunk_rows, factor, walls)
         blocks = -(-self.nx // shape.columns)
         switches = {"OWN": shape.chunk_rows, "COLUMNS": shape.columns, "REGISTERS": shape.registers}
-        switches |= {"EARLY": self.early, **self.tiles, "VALUE": value}
+        switches |= {"EARLY": self.early, **self.tiles}
         program = self.device.program(solve_columns_cuda, self.precision, switches)
         flat = spectrum.reshape(-1)
         table = self.device.array(table.astype(self.real))
-        arguments = (
-            flat if source is None else source,
-            flat,
-            table,
-            np.int32(self.ny + 1),
-            np.int32(spectrum.shape[1]),
-        )
+        arguments = (flat, flat, table, np.int32(self.ny + 1), np.int32(spectrum.shape[1]))
         return Launch(program, arguments, (blocks,), (shape.threads,), early=self.early > 0)
 
 

@@ -8,7 +8,6 @@ shuffles in a warp, through shared memory between warps), and the recurrence run
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,36 +22,6 @@ INTERLEAVED = switch("INTERLEAVED", 1)  # see `rows_cuda`: chunks with adjacent 
 EARLY = switch("EARLY", 0)  # see `rows_cuda`
 MAX_WARPS = 32
 FAR = 40.0  # exp(-FAR) is negligible
-
-
-class LayerPair(NamedTuple):
-    """Arrays of two layers, and the thickness fraction of the upper one."""
-
-    upper: Any
-    lower: Any
-    fraction: float
-
-
-@cell
-def stored(source, index):
-    """Return a value of a spectrum."""
-    return source[index]
-
-
-@cell
-def barotropic_mode(source, index):
-    """Return the barotropic mode of the spectra of two layers: the mean weighted by thickness."""
-    lower = source.lower[index]
-    return lower + source.fraction * (source.upper[index] - lower)
-
-
-@cell
-def baroclinic_mode(source, index):
-    """Return the baroclinic mode of the spectra of two layers: their difference."""
-    return source.upper[index] - source.lower[index]
-
-
-VALUE = switch("VALUE", stored)  # of `source` in `solve_columns_cuda`
 
 
 @cell
@@ -155,11 +124,11 @@ def read_chunk(source, g, index, pitch, count):
     """Load the rows of this chunk, with zeros from row `count` on."""
     if count >= OWN:
         for m in range(OWN):
-            g[m] = VALUE(source, index)
+            g[m] = source[index]
             index += pitch
     else:
         for m in range(OWN):
-            g[m] = VALUE(source, index) if m < count else real(0.0)
+            g[m] = source[index] if m < count else real(0.0)
             index += pitch
 
 
@@ -202,7 +171,6 @@ def chunk_index(block, chunk, height):
 def solve_columns_cuda(source, out, table, rows, height):
     """Compute out = psi^ from source = zeta^, flat spectra in tiles (`rows_cuda.first_index`), rows 1 .. rows - 2.
 
-    source : or a `LayerPair` of spectra, with another VALUE.
     table : (7, nx); height : rows per tile. Block: COLUMNS times the number of chunks; grid: nx / COLUMNS.
     """
     shared = cuda.shared.array((MAX_WARPS, COLUMNS), real)

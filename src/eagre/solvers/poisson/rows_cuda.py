@@ -14,6 +14,8 @@ passes threads exchange values through shared memory, whose rows are padded to a
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from eagre.backend.compilation.cells import (
@@ -55,6 +57,14 @@ INTERLEAVED = switch("INTERLEAVED", 1)  # number of its chunks that are interlea
 FROM_TILES = switch("FROM_TILES", False)  # whether `source` and `out` of a transform are spectra in tiles
 TO_TILES = switch("TO_TILES", False)
 EARLY = switch("EARLY", 0)  # whether kernels may start before the previous one has ended (see `begin`)
+
+
+class LayerPair(NamedTuple):
+    """Arrays of two layers, or of their barotropic and baroclinic mode; fraction : thickness fraction of the upper."""
+
+    first: Any
+    second: Any
+    fraction: float
 
 
 # Every index is np.uint64: signed ones bring a test for negative values with each access, and with sums of a
@@ -359,12 +369,19 @@ def store_rows(out, index, other, one, two):
 
 @cell
 def store_layers(out, index, other, one, two):
-    """Store psi of both layers (`LayerPair`) from the barotropic and the baroclinic mode."""
-    flat_store(out.upper, index, 0, one + (real(1.0) - out.fraction) * two)
-    flat_store(out.lower, index, 0, one - out.fraction * two)
+    """Store the values of both layers from those of the barotropic and the baroclinic mode."""
+    flat_store(out.first, index, 0, one + (real(1.0) - out.fraction) * two)
+    flat_store(out.second, index, 0, one - out.fraction * two)
 
 
-STORE = switch("STORE", store_rows)
+@cell
+def store_modes(out, index, other, one, two):
+    """Store the barotropic mode, the mean weighted by thickness, and the baroclinic mode, the difference of layers."""
+    flat_store(out.first, index, 0, two + out.fraction * (one - two))
+    flat_store(out.second, index, 0, one - two)
+
+
+STORE = switch("STORE", store_rows)  # the other functions store values of one row in a `LayerPair`
 
 
 @cell
@@ -456,19 +473,19 @@ def sine_rows_cuda(source, out, table):
 
 
 @entry
-def sine_layers_cuda(barotropic, baroclinic, layers, table):
-    """Transform the interior rows of spectra of two vertical modes to rows of two layers; one row of each per block.
+def sine_layers_cuda(first, second, out, table):
+    """Transform the interior rows of two arrays to a `LayerPair`; one row of each per block.
 
-    layers : `LayerPair` of fields, (ny + 1, ROW + 1).
+    Arrays are fields, (ny + 1, ROW + 1), or spectra in tiles; STORE converts between layers and vertical modes.
     """
     shared = cuda.shared.array(0, word)
     v = cuda.local.array(R, cplx)
     t = np.uint64(cuda.threadIdx.x)
     begin()
-    rows = np.uint64(layers.upper.shape[0] - 1)
+    rows = np.uint64((out.first if FROM_TILES else first).shape[0] - 1)
     row = np.uint64(cuda.blockIdx.x) + np.uint64(1)
-    read_pair(shared, barotropic, baroclinic, table, t, row, row, rows)
+    read_pair(shared, first, second, table, t, row, row, rows)
     active = transform_rows(shared, table, v, t)
     finish()
     if active:
-        write_pair(layers, layers.upper, v, t, row, row, rows)
+        write_pair(out, out.first, v, t, row, row, rows)

@@ -11,11 +11,12 @@ import numpy as np
 
 from eagre.backend.device import Device, Launch, check_precision
 from eagre.models.barotropic.inversion import CpuBox, CudaBox, Inversion, Launches, TransformInversion
-from eagre.models.barotropic.kernels import Coefficients, Coupling, LayerFields
+from eagre.models.barotropic.kernels import Coefficients, Forcing, LayerFields
 from eagre.models.barotropic.setup import Setup
 from eagre.models.barotropic.update import reference, update_cpu, update_cuda
 from eagre.runtime.stage import Fusion
 from eagre.solvers.poisson.box_cuda import Box
+from eagre.solvers.poisson.rows_cuda import store_modes
 
 KERNELS = ("fast", "reference")
 MIN_ROWS = 8  # minimum number of rows per chunk
@@ -110,8 +111,8 @@ def rows_update_cpu(stages: Any, layer: int | None, numbers: Update, switches: S
     """Return the launches of the update in row chunks, one per thread."""
     state = stages.state
     rows, columns = state.setup.inner
-    coupled = isinstance(numbers.curl, Coupling)
-    switches = {**switches, "COPY": numbers.fields.target is not numbers.fields.new, "COUPLED": coupled}
+    terms = isinstance(numbers.curl, Forcing)
+    switches = {**switches, "COPY": numbers.fields.target is not numbers.fields.new, "TERMS": terms}
     program = state.device.program(update_cpu.update_cpu, state.precision, switches)
     chunks = max(1, min(state.device.parameters("cpu.barotropic").pieces, rows // MIN_ROWS))
     return [Launch(program, (*numbers, np.zeros((chunks, columns), state.real)))]
@@ -122,11 +123,28 @@ def rows_update_cuda(stages: Any, layer: int | None, numbers: Update, switches: 
     inversion, state = stages.kernels.inversion, stages.state
     box = inversion.box
     switches = {**switches, **box.switches(update=True), "TRANSFORM": layer is not None}
-    if isinstance(numbers.curl, Coupling):
-        switches["LOAD_FORCING"] = update_cuda.load_coupling
+    if isinstance(numbers.curl, Forcing):
+        switches["LOAD_FORCING"] = update_cuda.load_terms
     program = state.device.program(update_cuda.update_cuda, state.precision, switches)
     arguments = (*numbers, inversion.spectra[layer or 0], box.table)
     return [Launch(program, arguments, *box.geometry(update=True), early=box.early > 0)]
+
+
+def layers_update_cuda(stages: Any, old: int) -> Launches:
+    """Return the launch of the update of both layers and of the transforms of their rows to vertical modes."""
+    inversion, state = stages.kernels.inversion, stages.state
+    box, [(_, upper, switches), (_, lower, below)] = inversion.box, stages.updates("vorticity", old)
+    switches = {**switches, **box.switches(update=True), "WIND_BELOW": below["WIND"], "STORE": store_modes}
+    program = state.device.program(update_cuda.update_layers_cuda, state.precision, switches)
+    more = (lower.fields, lower.curl, lower.c, inversion.pair(inversion.spectra), box.table)
+    return [Launch(program, (*upper, *more), *box.geometry(update=True, layers=True), early=box.early > 0)]
+
+
+def vorticity_update_cuda(stages: Any, old: int) -> Launches:
+    """Return the launch of the update of all layers and of the transforms of their rows."""
+    if stages.setup.layers is not None:
+        return layers_update_cuda(stages, old)
+    return updated("vorticity", rows_update_cuda, stages, old)
 
 
 def updated(name: str, kernel: Callable[..., Launches], stages: Any, old: int) -> Launches:
@@ -148,6 +166,6 @@ FUSIONS = (
     Fusion(("tracer",), on_cpu, partial(updated, "tracer", rows_update_cpu)),
     Fusion(("vorticity",), on_cpu, partial(updated, "vorticity", rows_update_cpu)),
     Fusion(("tracer",), on_gpu, partial(updated, "tracer", rows_update_cuda)),
-    Fusion(("vorticity", "forward"), on_gpu, partial(updated, "vorticity", rows_update_cuda)),
+    Fusion(("vorticity", "forward"), on_gpu, vorticity_update_cuda),
 )
 """Fast kernels, and the stages that they replace."""

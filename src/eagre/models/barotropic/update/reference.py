@@ -5,10 +5,11 @@ They define the results of the faster kernels and run where no faster kernel is 
 | stage | function |
 |---|---|
 | tracer and vorticity: F and Adams-Bashforth | `updated`, `updated_compensated` |
-| further terms of F | `set_forcing`, `subtract_topography`, `laplacian`, `subtract_laplacian` |
+| topography | `set_forcing`, `subtract_topography` |
+| Lap zeta for biharmonic viscosity | `laplacian`, `subtract_laplacian` |
 | streamfunction: Lap psi - psi / R^2 = q | `PoissonSolver` with library transforms; `to_modes`, `from_modes` |
-| walls and periodic axes | `boundary.boundary_x`, `boundary.boundary_y` |
-| particles | `drift.drifted` |
+| walls and periodic axes | `kernels.boundary_x`, `kernels.boundary_y` |
+| particles | `kernels.drifted` |
 
 Implement a new option here first.
 """
@@ -93,7 +94,7 @@ def laplacian(j, i, a, out, over_dx2, over_dy2):
 
 @cell
 def subtract_laplacian(j, i, a, total, over_dx2, over_dy2):
-    """Subtract Lap a from total at (j + 1, i + 1); the factors over_dx2, over_dy2 include the viscosity B."""
+    """Subtract Lap a from total at (j + 1, i + 1); over_dx2, over_dy2 : 1 / dx^2, 1 / dy^2 times a factor."""
     k, m = j + 1, i + 1
     total[k, m] -= five_points(a[j, m], a[k, i], a[k, m], a[k, i + 2], a[j + 2, m], over_dx2, over_dy2)
 

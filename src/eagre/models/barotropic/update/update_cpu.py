@@ -6,13 +6,13 @@ from eagre.backend.compilation.cells import cell, entry, prange, real, switch
 from eagre.models.barotropic.kernels import FORCING, HISTORY, advanced, stencil, stencil_tendency
 
 COPY = switch("COPY", True)  # whether `target` is another array than `new`
-COUPLED = switch("COUPLED", False)  # whether `curl` is a `kernels.Coupling`
+TERMS = switch("TERMS", False)  # whether `curl` is a `kernels.Forcing`
 
 
 @cell
 def row_tendency(psi, zeta, curl, c, j, f):
     """Store F of interior row j + 1 in f."""
-    if COUPLED:  # two loops: with all fields in one, the compiler has too many possible overlaps to rule out
+    if TERMS:  # two loops: with all fields in one, the compiler has too many possible overlaps to rule out
         for i in range(psi.shape[1] - 2):
             f[i] = FORCING(curl, j + 1, i + 1)
         for i in range(psi.shape[1] - 2):

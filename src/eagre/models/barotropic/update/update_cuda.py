@@ -2,7 +2,7 @@
 
 A step has three kernels: `update_cuda` (tendency, Adams-Bashforth, sine transform of the rows of the new vorticity),
 `eagre.solvers.poisson.columns_cuda` (tridiagonal systems along y) and `eagre.solvers.poisson.rows_cuda` (inverse
-transform to psi). Without TRANSFORM, `update_cuda` updates a tracer.
+transform to psi). Without TRANSFORM, `update_cuda` updates a tracer. `update_layers_cuda` updates two layers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,16 @@ from eagre.backend.compilation.cells import (
     switch,
     word,
 )
-from eagre.models.barotropic.kernels import HISTORY, advanced, stencil, tendency, wind_at
+from eagre.models.barotropic.kernels import (
+    BIHARMONIC,
+    HISTORY,
+    advanced,
+    five_points,
+    other_layer,
+    stencil,
+    tendency,
+    wind_at,
+)
 from eagre.solvers.poisson.rows_cuda import (
     ROW,
     THREADS,
@@ -39,6 +48,7 @@ from eagre.solvers.poisson.rows_cuda import (
 VECTOR = switch("VECTOR", 4)  # columns per thread: 16 bytes
 SPAN = switch("SPAN", 6)  # VECTOR + 2, as a compile-time constant
 TRANSFORM = switch("TRANSFORM", True)  # whether the rows are transformed
+WIND_BELOW = switch("WIND_BELOW", 0)  # forcing of the lower layer: 0 none, 2 a field of x and y
 
 
 @cell
@@ -94,18 +104,31 @@ def load_wind(curl, start, j, m, width, into, row):
 
 
 @cell
-def load_coupling(coupling, start, j, m, width, into, row):
-    """Load `kernels.coupled_forcing` of columns m .. m + VECTOR - 1 of row j.
+def subtract_biharmonic(forcing, j, m, into, row):
+    """Subtract B Lap Lap zeta in columns m .. m + VECTOR - 1 of row j.
 
-    In this order, and without vectors, ptxas needs no more registers than in `update_columns` of one layer.
+    Values beyond the ends of a row contribute to walls only. There is no row after the last one, a wall.
     """
+    lap = cuda.local.array((3, SPAN), real)
+    pitch = np.uint64(forcing.lap.shape[1])
+    start = min(j, np.uint64(forcing.lap.shape[0] - 2)) * pitch + m
+    load_columns(forcing.lap, start - pitch, lap, 0, 1)
+    load_neighbours(forcing.lap, start, np.uint64(1), np.uint64(VECTOR), lap, 1)
+    load_columns(forcing.lap, start + pitch, lap, 2, 1)
     for n in range(VECTOR):
-        other = coupling.by_psi * flat_load(coupling.psi, start, n)
-        other += coupling.by_q * flat_load(coupling.q, start, n)
-        into[row, n] = wind_at(coupling.curl, j, min(m + np.uint64(n), width - np.uint64(1))) - other
+        south, north = lap[0, n + 1], lap[2, n + 1]
+        west, here, east = lap[1, n], lap[1, n + 1], lap[1, n + 2]
+        into[row, n] -= five_points(south, west, here, east, north, forcing.over_dx2, forcing.over_dy2)
 
 
-LOAD_FORCING = switch("LOAD_FORCING", load_wind)  # or `load_coupling`
+@cell
+def load_terms(forcing, start, j, m, width, into, row):
+    """Load the forcing with the biharmonic term; forcing : `kernels.Forcing`."""
+    load_wind(forcing.curl, start, j, m, width, into, row)
+    subtract_biharmonic(forcing, j, m, into, row)
+
+
+LOAD_FORCING = switch("LOAD_FORCING", load_wind)  # or `load_terms`
 
 
 @cell
@@ -160,10 +183,10 @@ def update_columns(fields, curl, numbers, shared, table, low, m):
     forcing = cuda.local.array((2, VECTOR), real)
     result = cuda.local.array((4, VECTOR), real)
     pitch, width = np.uint64(psi.shape[1]), np.uint64(ROW + 1)
-    # All loads precede the first store, because the compiler does not move loads across stores.
-    load_stored(psi, zeta, low, m, ny, p, z)
     first = (low + np.uint64(1)) * pitch + m
     second = first + pitch
+    # All loads precede the first store, because the compiler does not move loads across stores.
+    load_stored(psi, zeta, low, m, ny, p, z)
     load_history(older, oldest, first, previous, 0)
     load_history(older, oldest, second, previous, 1)
     LOAD_FORCING(curl, first, low + np.uint64(1), m, width, forcing, 0)
@@ -212,3 +235,90 @@ def update_cuda(fields, curl, weights, c, spectrum, table):
         finish()
         if active:
             write_pair(spectrum, spectrum, v, t, low + np.uint64(1), low + np.uint64(2), ny)
+
+
+@cell
+def load_stencils(psi, zeta, start, m, p, z):
+    """Load psi and zeta of a row and of both adjacent rows; `start` is the flat index of its column m."""
+    pitch = np.uint64(zeta.shape[1])
+    west = np.uint64(1) if m > np.uint64(0) else np.uint64(0)
+    east = np.uint64(VECTOR) if m + np.uint64(VECTOR) < pitch else np.uint64(0)
+    first = start - pitch
+    for row in range(3):
+        load_neighbours(psi, first + np.uint64(row) * pitch, west, east, p, row)
+        load_neighbours(zeta, first + np.uint64(row) * pitch, west, east, z, row)
+
+
+@cell
+def computed_layer(stencils, others, previous, forcing, wind, numbers, j, m, start, result):
+    """Store the new vorticity and tendency of row j in result[0], result[1]; others : stencils of the other layer."""
+    p, z = stencils
+    other_p, other_z = others
+    if BIHARMONIC:
+        subtract_biharmonic(forcing, j, m, wind, 0)
+    for n in range(VECTOR):
+        wind[0, n] -= other_layer(other_p[1, n + 1], other_z[1, n + 1], forcing)
+    computed(p, z, 0, previous, wind, numbers, m, result)
+
+
+@cell
+def update_layer_columns(upper, lower, weights, shared, table, j, m):
+    """Update row j, columns m .. m + VECTOR - 1 of both layers, and copy the new vorticity to shared memory."""
+    fields, forcing, c = upper
+    lower_fields, lower_forcing, lower_c = lower
+    p = cuda.local.array((3, SPAN), real)
+    z = cuda.local.array((3, SPAN), real)
+    lower_p = cuda.local.array((3, SPAN), real)
+    lower_z = cuda.local.array((3, SPAN), real)
+    previous = cuda.local.array((4, VECTOR), real)
+    lower_previous = cuda.local.array((4, VECTOR), real)
+    wind = cuda.local.array((2, VECTOR), real)
+    result = cuda.local.array((4, VECTOR), real)
+    lower_result = cuda.local.array((2, VECTOR), real)
+    width = np.uint64(ROW + 1)
+    start = j * np.uint64(fields.psi.shape[1]) + m
+    # All loads precede the first store, because the compiler does not move loads across stores.
+    load_stencils(fields.psi, fields.q, start, m, p, z)
+    load_stencils(lower_fields.psi, lower_fields.q, start, m, lower_p, lower_z)
+    load_history(fields.older, fields.oldest, start, previous, 0)
+    load_history(lower_fields.older, lower_fields.oldest, start, lower_previous, 0)
+    load_wind(forcing.curl, start, j, m, width, wind, 0)
+    computed_layer((p, z), (lower_p, lower_z), previous, forcing, wind, (weights, c), j, m, start, result)
+    for n in range(VECTOR):
+        wind[0, n] = real(0.0)
+        if WIND_BELOW == 2:
+            wind[0, n] = lower_forcing.curl[j, min(m + np.uint64(n), width - np.uint64(1))]
+    numbers = (weights, lower_c)
+    computed_layer((lower_p, lower_z), (p, z), lower_previous, lower_forcing, wind, numbers, j, m, start, lower_result)
+    store_columns(fields.new, start, result, 0)
+    store_history(fields.older, fields.oldest, start, result, 1)
+    store_columns(lower_fields.new, start, lower_result, 0)
+    store_history(lower_fields.older, lower_fields.oldest, start, lower_result, 1)
+    for n in range(VECTOR):
+        result[2, n] = lower_result[0, n]
+    put_columns(result, shared, table, m)
+
+
+@entry
+def update_layers_cuda(fields, forcing, weights, c, lower_fields, lower_forcing, lower_c, spectra, table):
+    """Apply `update_cuda` to two layers, one row of each per block; spectra : `LayerPair` of vertical modes.
+
+    fields, forcing, c : of the upper layer, with `kernels.Forcing`.
+    """
+    shared = cuda.shared.array(0, word)
+    v = cuda.local.array(R, cplx)
+    t = np.uint64(cuda.threadIdx.x)
+    begin()
+    w = (weights[np.uint64(0)], weights[np.uint64(1)], weights[np.uint64(2)])
+    row = np.uint64(cuda.blockIdx.x) + np.uint64(1)
+    for chunk in range((ROW - 1) // (VECTOR * THREADS) + 1):
+        m = np.uint64(VECTOR) * (t + np.uint64(chunk * THREADS))
+        if m < np.uint64(ROW):
+            upper, lower = (fields, forcing, c), (lower_fields, lower_forcing, lower_c)
+            update_layer_columns(upper, lower, w, shared, table, row, m)
+    clear_ends(shared, t)
+    cuda.syncthreads()
+    active = transform_rows(shared, table, v, t)
+    finish()
+    if active:
+        write_pair(spectra, spectra.first, v, t, row, row, np.uint64(fields.psi.shape[0] - 1))
