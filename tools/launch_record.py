@@ -238,7 +238,8 @@ def pin(which: str, only_launches: bool = False) -> None:
     Hashes hold for one kind of machine, whose number in "machines" each set-up has.
     """
     old = json.loads(PINNED.read_text()) if PINNED.exists() else {"setups": {}}
-    machines, setups = old.get("machines", []) if which or only_launches else [], {}
+    machines: list[dict[str, str]] = old.get("machines", []) if which or only_launches else []
+    setups: dict[str, Any] = {}
     for name, make in small_setups().items():
         pinned = old["setups"].get(name)
         if which not in name:
