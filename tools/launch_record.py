@@ -237,7 +237,7 @@ def pin(which: str, only_launches: bool = False) -> None:
     which : part of the names of the set-ups to pin; only_launches : whether to keep the pinned states
     Hashes hold for one kind of machine, whose number in "machines" each set-up has.
     """
-    old = json.loads(PINNED.read_text()) if PINNED.exists() else {"setups": {}}
+    old: dict[str, Any] = json.loads(PINNED.read_text()) if PINNED.exists() else {"setups": {}}
     machines: list[dict[str, str]] = old.get("machines", []) if which or only_launches else []
     setups: dict[str, Any] = {}
     for name, make in small_setups().items():
