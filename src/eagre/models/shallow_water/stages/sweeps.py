@@ -72,6 +72,10 @@ class SweepSteps(RowStreaming):
         two_stages = self.engine.setup.split == ck.DOUBLE
         return self._balance_launches(q, q_stage, phase, TWO_STAGES=two_stages, **self.switches)
 
+    def infiltration_of_sweeps(self, phase: int, q: Any, out: Any) -> list[Launch]:
+        """See `step.Sweeps`."""
+        return self.infiltration(phase, q, out, **self.switches)
+
 
 class PlainSweeps(SweepSteps, Reference):
     """Sweeps with reference kernels, one point function per stage."""
