@@ -48,7 +48,7 @@ def lines_along(walls, dx, dy):
     return [InternalLine(points, Wall()) for points in ends]
 
 
-def bay(device, precision="double", nx=37, ny=201, time_step=10.0, **options):
+def bay(device, precision="double", nx=37, ny=201, time_step=10.0, soil=(), **options):
     """A partly dry bay with islands, all terms, conditions on all sides, parts of which bands cut, and lines."""
     rng = np.random.default_rng(5)
     grid = Grid(nx, ny, 90.0, 70.0)
@@ -76,6 +76,7 @@ def bay(device, precision="double", nx=37, ny=201, time_step=10.0, **options):
             Coriolis(latitude=50.0, beta=1e-9),
             WindStress(series(0.4, -0.2, 0.5, 0.1), -0.3),
             AtmosphericPressure(101325.0 + 80.0 * np.sin(x / 900.0) * np.cos(y / 800.0)),
+            *soil,
         ),
         "cross_sections": {
             "across": [(50.0, 2000.0), (0.9 * wide, 0.8 * high)],

@@ -24,7 +24,7 @@ from eagre.io.restart import read_restart, write_restart
 from eagre.models.shallow_water.config import ShallowWaterCase
 from eagre.models.shallow_water.devices import multi_device
 from eagre.models.shallow_water.model import speed_of
-from explicit_runs import PLAIN, WALLS, apart, assert_repeats_and_restarts, basin, bay, different
+from explicit_runs import PLAIN, WALLS, apart, assert_repeats_and_restarts, basin, bay, different, loam
 from weather_fields import field
 
 TWO, THREE = "cpu,cpu", ["cpu"] * 3
@@ -37,6 +37,7 @@ RUNS = {
     "deep": (basin, {"surface_elevation": None, "depth": 3.0, "precision": "single"}),
     "wide": (basin, {"nx": 301, "ny": 43}),
     "walls": (bay, {"internal": WALLS}),
+    "infiltration": (bay, {"soil": loam()}),
     "srk2": (bay, {"scheme": "srk2", **PLAIN}),
     "ds2": (bay, {"scheme": "ds2", **PLAIN}),
 }
@@ -51,6 +52,8 @@ MORE = {
     "reference, srk2": (bay, {"kernels": "reference", "scheme": "srk2", "internal": WALLS}),
     "reference, ds2": (basin, {"kernels": "reference", "scheme": "ds2"}),
     "kurganov-petrova": (bay, {"wet_dry": "kurganov-petrova"}),
+    "infiltration, single, Euler": (bay, {"soil": loam(), "precision": "single", "scheme": "euler"}),
+    "infiltration, ds2": (bay, {"soil": loam(), "scheme": "ds2", **PLAIN}),
     "exact": (basin, {"time_step_control": "exact"}),
     "fixed": (basin, {"time_step": 0.05, "active_tiles": False}),
 }

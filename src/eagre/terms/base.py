@@ -72,7 +72,7 @@ class Term:
     * momentum along a line, ``dU/dt = .. + force_cell(h, along, across, *force(along, grid))``, m2 s-2, where h is the
       depth, m, and `along` and `across` are the unit discharges along the line and across it, m2 s-1: hu and hv for a
       line along x, hv and hu for a line along y;
-    * infiltration, whose potential depth in a step of dt, s, is ``soil_cell(h, soil, dt, *infiltration(grid))``, m, where
+    * infiltration: the potential depth of a step of dt, s, is ``soil_cell(h, soil, dt, *infiltration(grid))``, m, where
       `soil` is the cumulative infiltration, m (`eagre.terms.soil`). Models limit it to the water in the cell.
 
     The explicit model calls the kernel function at centres. The ADI model calls `force_cell` at faces. Each argument is

@@ -271,13 +271,7 @@ class Tiles:
         """Return whether the tile kernels are faster on this device: few tiles per multiprocessor (one on an H200)."""
         ny, nx = setup.grid.shape
         blocks = -(-nx // tile_faces.WIDE) * -(-ny // tallest(device, 8))
-        if (
-            device.kind != "cuda"
-            or setup.scheme != "rk2"
-            or min(ny, nx) < MIN_CELLS
-            or setup.time_statistics
-            or setup.terms.soil
-        ):
+        if device.kind != "cuda" or setup.scheme != "rk2" or min(ny, nx) < MIN_CELLS or setup.time_statistics:
             return False
         return blocks <= device.multiprocessors * device.parameters("shallow-water.tiles").most
 

@@ -202,5 +202,5 @@ def schedule_for(setup: Setup, device: Device, *, tiles: bool = True) -> type[Ro
     if plain:
         return Reference
     whole = tiles and setup.cross_sections is None and setup.walls is None and setup.active_tiles != "on"
-    is_small = whole and Tiles.serve(setup, device)
+    is_small = whole and not setup.terms.soil and Tiles.serve(setup, device)
     return Tiles if is_small else RowStreaming
