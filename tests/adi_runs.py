@@ -12,6 +12,7 @@ from eagre import (
     BoundarySegment,
     Coriolis,
     Discharge,
+    GreenAmpt,
     Grid,
     InternalLine,
     Rain,
@@ -86,6 +87,12 @@ def bay(device, precision="double", nx=37, ny=201, time_step=10.0, soil=(), **op
     model = ShallowWaterADI(grid, bed, time_step, device=device, precision=precision, **(given | options))
     model.cross_sections.sample()  # discharges are means since then
     return model
+
+
+def loam(nx=37, ny=201):
+    """Green-Ampt infiltration that varies in both directions."""
+    j, i = np.mgrid[:ny, :nx]
+    return [GreenAmpt(1e-4 + 2e-6 * i, 0.05 + 1e-4 * j, 0.3)]
 
 
 def pool(device, precision="double", nx=19, ny=200, time_step=3.0, **options):

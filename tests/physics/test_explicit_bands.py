@@ -155,10 +155,10 @@ def test_all_devices_have_one_clock():
 
 
 def test_runs_repeat_and_restart_bit_for_bit():
-    assert_repeats_and_restarts(lambda: bay(THREE), 7, 3.1)
+    assert_repeats_and_restarts(lambda: bay(THREE, soil=loam()), 7, 3.1)
 
 
-@pytest.mark.parametrize("options", [{}, {"scheme": "ds2", "internal": WALLS, **PLAIN}])
+@pytest.mark.parametrize("options", [{"soil": loam()}, {"scheme": "ds2", "internal": WALLS, **PLAIN}])
 def test_a_run_goes_on_with_any_number_of_devices(tmp_path, options):
     one, two = (bay(device, **options) for device in ("cpu", TWO))
     for model in (one, two):

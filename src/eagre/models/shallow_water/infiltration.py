@@ -38,18 +38,18 @@ def infiltrate(j, i, q, bed, soil, terms, clock, phase):
 
 
 @cell
-def infiltrate_listed(k, i, q, bed, soil, terms, tiles, clock, phase):
-    """Run `infiltrate` in the listed tiles (`active_tiles`), whose rows k counts; i : column in the tile.
+def infiltrate_listed(j, i, q, bed, soil, terms, active, sizes, clock, phase):
+    """Run `infiltrate` in the listed tiles (`active_tiles`), whose rows j counts; i : column in the tile.
 
-    tiles : active tiles, rows and columns of a tile, shape of the grid
+    sizes : rows and columns of a tile and of the grid
     """
-    active, (rows, columns), (ny, nx) = tiles
-    number = k // rows
+    rows, columns, ny, nx = sizes
+    number = j // rows
     if number < active.work[int(clock[STEPS]) & 1]:
         tile, across = active.listed[number], active.live.shape[1] - 2
-        j, column = tile // across * rows + k % rows, tile % across * columns + i
-        if j < ny and column < nx:
-            infiltrate(j, column, q, bed, soil, terms, clock, phase)
+        row, column = tile // across * rows + j % rows, tile % across * columns + i
+        if row < ny and column < nx:
+            infiltrate(row, column, q, bed, soil, terms, clock, phase)
 
 
 def launches(engine: Any, phase: int, source: int, target: int, tiles: Any, **switches: Any) -> list[Launch]:
@@ -67,5 +67,5 @@ def launches(engine: Any, phase: int, source: int, target: int, tiles: Any, **sw
         return [device.over(program, grid.shape, (*fields, engine.clock, phase))]
     rows, columns = tiles.size
     program = device.loop(infiltrate_listed, engine.precision, switches)
-    region, work = (tiles.count * rows, columns), (tiles.active, tiles.size, grid.shape)
-    return [device.over(program, region, (*fields, work, engine.clock, phase))]
+    work = (tiles.active, (rows, columns, *grid.shape))
+    return [device.over(program, (tiles.count * rows, columns), (*fields, *work, engine.clock, phase))]

@@ -467,7 +467,10 @@ class ShallowWater(BaseModel):
         )
         level, bed = {"surface_elevation": datum.level}, datum.level + centre
         state = lambda: (self._engine.maps_state(), self.time)  # noqa: E731
-        return RunMaps(self.grid, state, setup.time_statistics, level, maps=setup.maps, bed=bed, water=water)
+        return RunMaps(
+            self.grid, state, setup.time_statistics, level, maps=setup.maps, bed=bed, water=water,
+            infiltrates=self._infiltrates,
+        )  # fmt: skip
 
     @property
     def bed_elevation(self) -> np.ndarray:

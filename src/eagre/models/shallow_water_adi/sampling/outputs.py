@@ -199,7 +199,10 @@ class Fields:
         water = Water(lambda z: _lifted(z, level), lambda z: z - (self.bed - level).astype(z.dtype))
         ground = {"surface_elevation": np.where(setup.bed < LAND, level, self.bed)}
         state = lambda: (self._engine.maps_state(self.time), self.time)  # noqa: E731
-        return RunMaps(self.grid, state, setup.time_statistics, ground, maps=setup.maps, bed=self.bed, water=water)
+        return RunMaps(
+            self.grid, state, setup.time_statistics, ground, maps=setup.maps, bed=self.bed, water=water,
+            infiltrates=self._infiltrates,
+        )  # fmt: skip
 
     def _fields_of(
         self, z: np.ndarray, fluxes: Pair, velocities: Pair, limit: np.ndarray, bed: np.ndarray
