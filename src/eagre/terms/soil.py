@@ -36,7 +36,8 @@ def _removed(depth, soil, eta):
     # Units in the last place of eta that the cumulative infiltration completes. Rounding of each step would lose
     # infiltration that is slow compared with the precision of eta.
     unit = max(float(binade(eta)) * 2.0**-23, MIN_UNIT)
-    return real(unit * float(math.floor((soil + float(depth)) / unit) - math.floor(soil / unit)))
+    scale = 1.0 / unit
+    return real(unit * float(math.floor((soil + float(depth)) * scale) - math.floor(soil * scale)))
 
 
 @cell
