@@ -13,7 +13,7 @@ from eagre.grid import Grid
 from eagre.kernels.roots import larger, select
 from eagre.terms.base import Quantity, Term, checked_amount
 
-TINY = 1e-30  # m: avoids 0 / 0 for a conductivity of 0
+MIN_SUM = 1e-30  # m: avoids 0 / 0 for a conductivity of 0
 
 
 @cell
@@ -35,7 +35,7 @@ def green_ampt(h, soil, dt, conductivity, suction, deficit):
     b = real(2.0) * soil - (real(1.0) - deficit) * by_gravity
     root = math.sqrt(b * b + real(4.0) * product)
     # Both forms are the same root; neither subtracts nearly equal numbers.
-    return select(b > real(0.0), real(2.0) * product / larger(b + root, real(TINY)), real(0.5) * (root - b))
+    return select(b > real(0.0), real(2.0) * product / larger(b + root, real(MIN_SUM)), real(0.5) * (root - b))
 
 
 @dataclass(frozen=True, eq=False)

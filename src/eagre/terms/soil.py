@@ -124,6 +124,6 @@ class Soil:
         return self._device.host(self._sums)
 
 
-def soil_words(terms: Terms, precision: str, count: int) -> int:
+def soil_array_count(terms: Terms, precision: str, count: int) -> int:
     """Return the number of arrays of a run, in its precision, with the cumulative infiltration of `count` buffers."""
     return count * (2 if precision == "single" else 1) if terms.soil else 0

@@ -31,10 +31,10 @@ def infiltrate(j, i, q, bed, soil, terms, clock, phase):
         level, depth = infiltrated(eta, bottom, soil_n[j, i], dt, forcing, j, (j, i))
         soil_np1[j, i] = depth
         if level < eta:
-            part = (level - bottom) / (eta - bottom)
+            fraction = (level - bottom) / (eta - bottom)
             q[0, j + 2, i + 2] = level
-            q[1, j + 2, i + 2] *= part
-            q[2, j + 2, i + 2] *= part
+            q[1, j + 2, i + 2] *= fraction
+            q[2, j + 2, i + 2] *= fraction
 
 
 @cell
