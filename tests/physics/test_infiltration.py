@@ -212,3 +212,12 @@ def test_one_kind_of_infiltration_and_no_gauges(make, light_device):
     assert model.variables["infiltration_depth"].units == "m"
     with pytest.raises(eagre.InputError, match="infiltration_depth"):
         model.sample(["infiltration_depth"], [(0, 0)])
+
+
+def test_members_of_an_ensemble_have_soils_of_their_own(light_device):
+    rates = np.array([36.0, 72.0])[:, None, None] * MM_H * np.ones(GRID.shape)
+    sources = [eagre.Infiltration(rates)]
+    runs = eagre.ShallowWaterADIEnsemble(GRID, 0.0, 10.0, 2, depth=0.02, sources=sources, device=light_device)
+    runs.advance(300.0)
+    assert runs.field("infiltration_depth") == pytest.approx(rates * 300.0, rel=1e-6)
+    assert runs.field("depth") == pytest.approx(0.02 - rates * 300.0, rel=1e-6)
