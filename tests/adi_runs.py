@@ -12,6 +12,7 @@ from eagre import (
     BoundarySegment,
     Coriolis,
     Discharge,
+    GreenAmpt,
     Grid,
     InternalLine,
     Rain,
@@ -48,7 +49,7 @@ def lines_along(walls, dx, dy):
     return [InternalLine(points, Wall()) for points in ends]
 
 
-def bay(device, precision="double", nx=37, ny=201, time_step=10.0, **options):
+def bay(device, precision="double", nx=37, ny=201, time_step=10.0, soil=(), **options):
     """A partly dry bay with islands, all terms, conditions on all sides, parts of which bands cut, and lines."""
     rng = np.random.default_rng(5)
     grid = Grid(nx, ny, 90.0, 70.0)
@@ -76,6 +77,7 @@ def bay(device, precision="double", nx=37, ny=201, time_step=10.0, **options):
             Coriolis(latitude=50.0, beta=1e-9),
             WindStress(series(0.4, -0.2, 0.5, 0.1), -0.3),
             AtmosphericPressure(101325.0 + 80.0 * np.sin(x / 900.0) * np.cos(y / 800.0)),
+            *soil,
         ),
         "cross_sections": {
             "across": [(50.0, 2000.0), (0.9 * wide, 0.8 * high)],
@@ -85,6 +87,12 @@ def bay(device, precision="double", nx=37, ny=201, time_step=10.0, **options):
     model = ShallowWaterADI(grid, bed, time_step, device=device, precision=precision, **(given | options))
     model.cross_sections.sample()  # discharges are means since then
     return model
+
+
+def loam(nx=37, ny=201):
+    """Green-Ampt infiltration that varies in both directions."""
+    j, i = np.mgrid[:ny, :nx]
+    return [GreenAmpt(1e-4 + 2e-6 * i, 0.05 + 1e-4 * j, 0.3)]
 
 
 def pool(device, precision="double", nx=19, ny=200, time_step=3.0, **options):

@@ -12,6 +12,7 @@ from eagre import (
     BoundarySegment,
     Coriolis,
     Discharge,
+    GreenAmpt,
     Grid,
     Outflow,
     Periodic,
@@ -38,7 +39,7 @@ def series(*values):
     return Series(TIMES, np.array(values))
 
 
-def bay(device, precision="double", nx=37, ny=61, internal=(), **options):
+def bay(device, precision="double", nx=37, ny=61, internal=(), soil=(), **options):
     """A partly dry bay with islands, all sources, conditions on all sides, parts of which bands cut, and lines."""
     rng = np.random.default_rng(5)
     grid = Grid(nx, ny, 2.0, 1.5)
@@ -65,6 +66,7 @@ def bay(device, precision="double", nx=37, ny=61, internal=(), **options):
             Coriolis(latitude=50.0, beta=1e-9),
             WindStress(series(0.4, -0.2, 0.5, 0.1), -0.3),
             AtmosphericPressure(101325.0 + 80.0 * np.sin(x / 9.0) * np.cos(y / 8.0)),
+            *soil,
         ],
         "cross_sections": {
             "across": [(1.0, 20.0), (0.9 * wide, 0.8 * high)],
@@ -74,6 +76,12 @@ def bay(device, precision="double", nx=37, ny=61, internal=(), **options):
     model = ShallowWater(grid, bed, device=device, precision=precision, **(given | options))
     model.cross_sections.sample()  # discharges are means since then
     return model
+
+
+def loam(nx=37, ny=61):
+    """Green-Ampt infiltration that varies in both directions, strong enough to empty cells."""
+    j, i = np.mgrid[:ny, :nx]
+    return [GreenAmpt(1e-3 + 2e-5 * i, 0.05 + 1e-3 * j, 0.3)]
 
 
 def basin(device, precision="double", nx=41, ny=38, sides=None, internal=(), **options):

@@ -43,12 +43,14 @@ def basin_with_device_sums(device):
 RUNS = {
     "explicit": explicit_runs.bay,
     "explicit, single": lambda device: explicit_runs.basin(device, precision="single", sides="torus"),
-    "explicit, walls": lambda device: explicit_runs.bay(device, internal=explicit_runs.WALLS),
+    "explicit, walls": lambda device: explicit_runs.bay(
+        device, internal=explicit_runs.WALLS, soil=explicit_runs.loam()
+    ),
     "explicit, srk2": lambda device: explicit_runs.bay(device, scheme="srk2"),
     "explicit, ds2": lambda device: explicit_runs.basin(device, scheme="ds2"),
     "implicit": adi_runs.bay,
     "implicit, thick slabs": lambda device: adi_runs.bay(device, "single", ny=601),
-    "implicit, reference": lambda device: adi_runs.bay(device, ny=61, kernels="reference"),
+    "implicit, reference": lambda device: adi_runs.bay(device, ny=61, kernels="reference", soil=adi_runs.loam(ny=61)),
     "gyre": gyre,
     "gyre, all terms": lambda device: model_on(device, 43, 38, precision="single", **CASES["all terms"]),
     "gyre, implicit": lambda device: model_on(device, 43, 38, **CASES["implicit"]),

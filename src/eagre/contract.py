@@ -210,7 +210,7 @@ class Model(Protocol):
 
 def gauged(model: Model) -> list[str]:
     """Return the names of fields that gauges can record: time-dependent fields without vertical levels."""
-    return [name for name, one in model.variables.items() if not (one.static or one.levels)]
+    return [name for name, one in model.variables.items() if one.gauged and not (one.static or one.levels)]
 
 
 def field_type(model: Model) -> np.dtype:

@@ -115,6 +115,8 @@ class Variable:
         CF cell methods: statistic over the time interval.
     flags : tuple of str
         Meanings of the values 1, 2, ... of a categorical field.
+    gauged : bool
+        False for fields that gauges cannot record.
     """
 
     name: str
@@ -126,6 +128,7 @@ class Variable:
     levels: bool = False
     cell_methods: str = "time: point"
     flags: tuple[str, ...] = ()
+    gauged: bool = True
 
     @property
     def over_time(self) -> bool:

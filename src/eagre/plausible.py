@@ -125,6 +125,26 @@ QUANTITIES: dict[str, Quantity] = {
             Mistake(-1e5, 0.0, "The rain rate is negative.", lambda value: '"20 mm/h"'),
         ),
     ),
+    # 1e-2 m/s: coarse gravel
+    "infiltration": Quantity(
+        "infiltration rate", "m/s", 0.0, 1e-2, '"10 mm/h"',
+        (
+            Mistake(0.1, 1e5, "The infiltration rate is given in mm/h, but plain numbers are in m/s.",
+                    _with_unit("mm/h")),
+            Mistake(-1e5, 0.0, "The infiltration rate is negative.", lambda value: '"10 mm/h"'),
+        ),
+    ),
+    "suction_head": Quantity(
+        "suction head", "m", 0.0, 10.0, '"0.1 m"',
+        (
+            Mistake(10.0, 5000.0, "The suction head is given in mm, but plain numbers are in m.", _with_unit("mm")),
+            Mistake(-5000.0, 0.0, "The suction head is positive in the term.", lambda value: '"0.1 m"'),
+        ),
+    ),
+    "moisture_deficit": Quantity(
+        "moisture deficit", "1", 0.0, 1.0, "0.3",
+        (Mistake(1.0, 100.0, "The moisture deficit is given in percent.", _number(0.01)),),
+    ),
     "manning": Quantity(
         "Manning's n", "s m-1/3", 0.0, 2.0, "0.03", (Mistake(5.0, 300.0, STRICKLER, _inverse),),
     ),

@@ -11,6 +11,7 @@ import eagre
 from barotropic_runs import CASES, model_on
 from eagre.backend.device import HostCall
 from eagre.backend.select import select
+from eagre.models.shallow_water import infiltration
 from eagre.solvers.tridiagonal.solve import launches
 from kernels.recording import RecordingDevice, doubles_of, ir_of, name_of, scattered_of, vectors_of
 from physics.test_adi_against_oracle import everything
@@ -24,6 +25,8 @@ DOUBLE_ON_PURPOSE = {
     "tile_stage_cuda": 32,  # one thread judges the clock
     "updated_compensated": 3,  # a compensated sum, which the compiler would undo in single precision
     "drifted": 60,  # particles: a position in grid units has to resolve a step
+    "infiltrate": 9,  # the cumulative infiltration is double: increments are small
+    "infiltrate_listed": 9,
     "count_step": 5,  # one thread finds the time of the step among the records of the wind
 }
 """Most double operations of an entry, and why it has any; all others have none."""
@@ -67,6 +70,18 @@ def check(device, **more):
 def slow_but(first, names):
     """Parameters of which all but the first are slow: a compilation takes a second or two."""
     return [name if name == first else pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
+def test_infiltration():
+    device, grid = RecordingDevice(), eagre.Grid(40, 30, 1.0, 1.0)
+    soil = [eagre.GreenAmpt(1e-5, np.linspace(0.1, 0.2, 1200).reshape(30, 40), 0.3)]
+    explicit = eagre.ShallowWater(grid, 0.0, depth=0.1, sources=soil, device=device, active_tiles="on")._engine
+    implicit = eagre.ShallowWaterADI(grid, 0.0, 1.0, depth=0.1, sources=soil, device=device, precision="single")._engine
+    device.found.clear()
+    for tiles in (None, explicit.schedule.active):
+        device.run(infiltration.launches(explicit, 0, 0, 1, tiles, GATE_ACCEPTED=True))
+    device.run(implicit.infiltration(implicit.z[0]))
+    assert check(device) == {"infiltrate", "infiltrate_listed"} and len(device.found) == 3
 
 
 @pytest.mark.parametrize("name", slow_but("tiles", SHALLOW_WATER))

@@ -23,7 +23,7 @@ from eagre.io.restart import read_restart, write_restart
 from eagre.models.shallow_water.config import ShallowWaterCase
 from eagre.models.shallow_water.devices import multi_device
 from eagre.models.shallow_water.model import speed_of
-from explicit_runs import PLAIN, WALLS, apart, assert_repeats_and_restarts, basin, bay, different
+from explicit_runs import PLAIN, WALLS, apart, assert_repeats_and_restarts, basin, bay, different, loam
 from weather_fields import field
 
 TWO, THREE = "cpu,cpu", ["cpu"] * 3
@@ -36,6 +36,7 @@ RUNS = {
     "deep": (basin, {"surface_elevation": None, "depth": 3.0, "precision": "single"}),
     "wide": (basin, {"nx": 301, "ny": 43}),
     "walls": (bay, {"internal": WALLS}),
+    "infiltration": (bay, {"soil": loam()}),
     "srk2": (bay, {"scheme": "srk2", **PLAIN}),
     "ds2": (bay, {"scheme": "ds2", **PLAIN}),
 }
@@ -50,6 +51,8 @@ MORE = {
     "reference, srk2": (bay, {"kernels": "reference", "scheme": "srk2", "internal": WALLS}),
     "reference, ds2": (basin, {"kernels": "reference", "scheme": "ds2"}),
     "kurganov-petrova": (bay, {"wet_dry": "kurganov-petrova"}),
+    "infiltration, single, Euler": (bay, {"soil": loam(), "precision": "single", "scheme": "euler"}),
+    "infiltration, ds2": (bay, {"soil": loam(), "scheme": "ds2", **PLAIN}),
     "exact": (basin, {"time_step_control": "exact"}),
     "fixed": (basin, {"time_step": 0.05, "active_tiles": False}),
 }
@@ -151,10 +154,10 @@ def test_all_devices_have_one_clock():
 
 
 def test_runs_repeat_and_restart_bit_for_bit():
-    assert_repeats_and_restarts(lambda: bay(THREE), 7, 3.1)
+    assert_repeats_and_restarts(lambda: bay(THREE, soil=loam()), 7, 3.1)
 
 
-@pytest.mark.parametrize("options", [{}, {"scheme": "ds2", "internal": WALLS, **PLAIN}])
+@pytest.mark.parametrize("options", [{"soil": loam()}, {"scheme": "ds2", "internal": WALLS, **PLAIN}])
 def test_a_run_goes_on_with_any_number_of_devices(tmp_path, options):
     one, two = (bay(device, **options) for device in ("cpu", TWO))
     for model in (one, two):

@@ -214,3 +214,26 @@ def test_features_without_a_place_and_marks_of_encoding_are_passed_over(tmp_path
     ]
     np.testing.assert_array_equal(made[0][1]["manning"], made[1][1]["manning"])
     assert np.unique(made[1][1]["manning"]).tolist() == [0.02, 0.05]
+
+
+def test_soils_by_polygon_with_units(tmp_path):
+    """As Manning's n: properties of the polygons, with units, and values outside."""
+    geojson(tmp_path / "soil.geojson", ("Polygon", [FIELD, HOLE], {"k": "13 mm/h"}), ("Polygon", [POND], {"k": 0.0}))
+    text = """
+[sources.green_ampt]
+hydraulic_conductivity = { zones = "soil.geojson", value = "k", outside = "2 mm/h" }
+suction_head = "90 mm"
+moisture_deficit = "20 %"
+"""
+    grid, made = options(tmp_path, text)
+    [soil] = made["sources"]
+    x, y = grid.mesh()
+    expected = np.where(inside(FIELD, x, y) & ~inside(HOLE, x, y), 13.0, 2.0)
+    expected = np.where(inside(POND, x, y), 0.0, expected) * 1e-3 / 3600.0
+    np.testing.assert_allclose(soil.hydraulic_conductivity, expected, rtol=1e-14)
+    assert (soil.suction_head == 0.09).all() and (soil.moisture_deficit == 0.2).all()
+    for wrong, message in (("90.0", "given in mm"), ('"-90 mm"', "positive"), ('{ zones = "soil.geojson" }', "value")):
+        with pytest.raises(ConfigError, match=message):
+            options(tmp_path, text.replace('"90 mm"', wrong))
+    with pytest.raises(ConfigError, match="no polygon"):
+        options(tmp_path, text.replace(', outside = "2 mm/h"', ""))

@@ -41,6 +41,17 @@ def _surface(eta, b):
 
 
 @cell
+def dry_surface(b):
+    """Return eta of a dry cell with bed b, m."""
+    return b
+
+
+@dry_surface.variant(None, "single")
+def _dry_surface(b):
+    return smaller(b, real(0.0))
+
+
+@cell
 def signed_depth(eta, b):
     """Return the depth of a cell, m; it can be negative due to rounding."""
     return eta - b

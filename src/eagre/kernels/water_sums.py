@@ -44,15 +44,20 @@ def named_sums(rows: np.ndarray, grid: Grid) -> dict[str, float]:
     return {name: float(value) for name, value in values.items()}
 
 
-def water_balance(volume: float, first: float, inflow: float, rain: float) -> dict[str, float]:
-    """Return the volume change since the start, inflow and rain, m3, and the relative residual of the balance.
+def water_balance(
+    volume: float, first: float, inflow: float, rain: float, infiltrated: float | None = None
+) -> dict[str, float]:
+    """Return the volume change since the start, inflow, rain and infiltration, m3, and the relative residual.
 
     The residual is relative to the largest of the initial, current and expected volumes, so that losses also count in a
-    domain that is empty at the end.
+    domain that is empty at the end. infiltrated : volume, m3, or None in a run without infiltration
     """
+    lost = 0.0 if infiltrated is None else infiltrated
     change, larger = float(volume - first), float(max(volume, first, first + inflow + rain))
-    error = (change - inflow - rain) / larger if larger > 0.0 else math.nan
-    return {"volume_change": change, "volume_inflow": float(inflow), "volume_rain": float(rain), "volume_error": error}
+    error = (change - inflow - rain + lost) / larger if larger > 0.0 else math.nan
+    soil = {} if infiltrated is None else {"volume_infiltrated": float(lost)}
+    return {"volume_change": change, "volume_inflow": float(inflow), "volume_rain": float(rain), **soil,
+            "volume_error": error}  # fmt: skip
 
 
 def rounding_rows(diagnostics: Mapping[str, float]) -> list[tuple[str, str]]:
@@ -60,7 +65,8 @@ def rounding_rows(diagnostics: Mapping[str, float]) -> list[tuple[str, str]]:
     error = diagnostics["volume_error"]
     if not abs(error) > MUCH:
         return []
-    amount = abs(diagnostics["volume_change"] - diagnostics["volume_inflow"] - diagnostics["volume_rain"])
+    soil = diagnostics.get("volume_infiltrated", 0.0)
+    amount = abs(diagnostics["volume_change"] - diagnostics["volume_inflow"] - diagnostics["volume_rain"] + soil)
     way = "gained" if error > 0.0 else "lost"
     text = f'{amount:.4g} m3 ({abs(error):.2g} of the volume) {way} by rounding; use precision = "double"'
     return [("rounding", text)]
@@ -75,8 +81,8 @@ def water_rows(
     prescribed part.
     """
     change, rain = diagnostics["volume_change"], diagnostics["volume_rain"]
-    error = diagnostics["volume_error"]
-    if change != change or (error == error and not inflow and not rain > 0.0):
+    error, soil = diagnostics["volume_error"], diagnostics.get("volume_infiltrated", 0.0)
+    if change != change or (error == error and not inflow and not rain > 0.0 and not soil > 0.0):
         return []
     suffixes = {name: f" of {volume:+.4g} m3 prescribed" for name, volume in prescribed.items()}
     for name, volume in prescribed.items():
@@ -84,5 +90,6 @@ def water_rows(
             suffixes[name] += " (limited by the available water)"
     flows = [f"{value:+.4g} m3{suffixes.get(name, '')} through {name}" for name, value in inflow.items()]
     flows += [f"{rain:+.4g} m3 of rain"] if rain > 0.0 else []
+    flows += [f"{-soil:+.4g} m3 infiltrated"] if soil > 0.0 else []
     gained = f"{abs(change):.4g} m3 {'more' if change > 0 else 'less'} than at the start"
     return [("volume", f"{diagnostics['volume']:.4g} m3, {gained}")] + [("", flow) for flow in flows]

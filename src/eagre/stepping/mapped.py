@@ -14,6 +14,7 @@ from eagre.kernels import averages
 from eagre.kernels import maps as extremes
 from eagre.stepping.averages import StatisticsPlan
 from eagre.stepping.maps import Maps, Water, values_of
+from eagre.terms.soil import INFILTRATION_DEPTH, NAME
 
 GROUND = {
     "long_name": "cell-mean bed elevation",
@@ -35,6 +36,8 @@ class RunMaps:
         See `StatisticsPlan.values`.
     maps : Maps, optional
         Flood maps, with `bed`, (ny, nx) array, m, of the cells, and `water`.
+    infiltrates : bool
+        Whether the maps include the cumulative infiltration.
     axes : sequence of Axis, optional
         Axes of fields with other dimensions than (y, x), with their `dimensions`.
 
@@ -49,13 +52,14 @@ class RunMaps:
         time_statistics: StatisticsPlan | None = None, lifts: Mapping[str, float | np.ndarray] | None = None, *,
         maps: Maps | None = None,
         bed: np.ndarray | None = None, water: Water | None = None, axes: Sequence[Axis] | None = None,
-        dimensions: tuple[str, ...] = ("y", "x"),
+        infiltrates: bool = False, dimensions: tuple[str, ...] = ("y", "x"),
     ) -> None:  # fmt: skip
         self._state, self._maps, self._water, self._lifts = state, maps, water, lifts or {}
-        self._averages = time_statistics
+        self._averages, self._infiltrates = time_statistics, infiltrates
         self.variables: Sequence[Variable] = [
             *(maps.outputs if maps is not None else ()),
-            *(time_statistics.outputs if time_statistics is not None else ())
+            *(time_statistics.outputs if time_statistics is not None else ()),
+            *((INFILTRATION_DEPTH,) if infiltrates else ()),
         ]  # fmt: skip
         self.dimensions: dict[str, tuple[str, ...]] = dict.fromkeys((one.name for one in self.variables), dimensions)
         where = "the points" if bed is None else "the cell centres"
@@ -86,4 +90,6 @@ class RunMaps:
             maps |= values_of(self._maps, state, time, self._water)
         if self._averages is not None:
             maps |= self._averages.values(state, self._lifts)
+        if self._infiltrates:
+            maps[INFILTRATION_DEPTH.name] = state[NAME]
         return maps

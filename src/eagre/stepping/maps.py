@@ -15,6 +15,7 @@ from eagre.errors import InputError
 from eagre.fields import Variable
 from eagre.kernels.maps import SINCE, THRESHOLDS, UNSET, UNSET_SURFACE, WET, MapArrays
 from eagre.names import nearest
+from eagre.terms.soil import NAME as SOIL
 
 TIME_MAXIMUM = "time: maximum"
 CLASSES = ("H1", "H2", "H3", "H4", "H5", "H6")
@@ -259,9 +260,14 @@ NUMBERS = ("maps_numbers", "maps_weights")  # arrays of maps without rows of the
 
 
 def maps_of_rows(state: Mapping[str, np.ndarray], first: int, last: int) -> dict[str, np.ndarray]:
-    """Return the maps of rows first .. last - 1 from a state of the whole domain; empty if it has none."""
+    """Return the maps and the cumulative infiltration of rows first .. last - 1 from a state of the whole domain.
+
+    Fields that the state does not have are omitted.
+    """
     rows = slice(first, last)
     rows_of_maps = {name: state[name][:, rows] for name in ("maps", "maps_averages") if name in state}
+    if SOIL in state:
+        rows_of_maps[SOIL] = state[SOIL][rows]
     if "maps_above" in state:
         above = state["maps_above"]
         rows_of_maps["maps_above"] = above[rows] if above.size > 1 else above

@@ -1,9 +1,10 @@
-"""Source terms of the shallow-water equations: rain, rotation, wind, air pressure and body forces.
+"""Source terms of the shallow-water equations: rain, infiltration, rotation, wind, air pressure and body forces.
 
 Each file defines one term. The class has the name of the file in capitals (`wind_stress.py` holds `WindStress`), and
 the section in a case file has the name of the file. Both are found by the file name: a new file adds a new term. Shared
 modules: `base` (base class), `collect` (the terms of a run), `compose` (generation of the kernel function),
-`record_quantities` (time-varying fields) and `blended` (interpolated tables on a device).
+`record_quantities` (time-varying fields), `blended` (interpolated tables on a device) and `soil` (cumulative
+infiltration).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import importlib
 from pkgutil import iter_modules
 from typing import Any
 
-_SHARED = {"base", "blended", "collect", "compose", "record_quantities"}
+_SHARED = {"base", "blended", "collect", "compose", "record_quantities", "soil"}
 
 
 def class_name(module: str) -> str:

@@ -3,6 +3,8 @@
 from eagre.terms.atmospheric_pressure import AtmosphericPressure as AtmosphericPressure
 from eagre.terms.body_force import BodyForce as BodyForce
 from eagre.terms.coriolis import Coriolis as Coriolis
+from eagre.terms.green_ampt import GreenAmpt as GreenAmpt
+from eagre.terms.infiltration import Infiltration as Infiltration
 from eagre.terms.rain import Rain as Rain
 from eagre.terms.weather_pressure import WeatherPressure as WeatherPressure
 from eagre.terms.weather_rain import WeatherRain as WeatherRain

@@ -12,6 +12,7 @@ from eagre.arguments import array_copy
 from eagre.backend.compilation.cells import Cell
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.plausible import check_plausible, plausible_number
 from eagre.time_varying.series import Series
 
 ONE = Series.constant(1.0)
@@ -64,12 +65,15 @@ class Quantity:
 class Term:
     """Base class of the source terms: frozen dataclasses whose fields are the user's arguments.
 
-    A subclass defines a kernel function and its quantities for the mass equation, the momentum equations or both:
+    A subclass defines a kernel function and its quantities for the mass equation, the momentum equations or the
+    infiltration:
 
     * mass, ``dh/dt = .. + water_cell(*water(grid))``, m s-1;
     * momentum along a line, ``dU/dt = .. + force_cell(h, along, across, *force(along, grid))``, m2 s-2, where h is the
       depth, m, and `along` and `across` are the unit discharges along the line and across it, m2 s-1: hu and hv for a
-      line along x, hv and hu for a line along y.
+      line along x, hv and hu for a line along y;
+    * infiltration: the potential depth of a step of dt, s, is ``soil_cell(h, soil, dt, *infiltration(grid))``, m, where
+      `soil` is the cumulative infiltration, m (`eagre.terms.soil`). Models limit it to the water in the cell.
 
     The explicit model calls the kernel function at centres. The ADI model calls `force_cell` at faces. Each argument is
     a number in the precision of the run. The term can be any function of h, along and across. It is evaluated
@@ -78,6 +82,7 @@ class Term:
 
     water_cell: ClassVar[Cell | None] = None
     force_cell: ClassVar[Cell | None] = None
+    soil_cell: ClassVar[Cell | None] = None
     one_by_one: ClassVar[bool] = False
     """True if the kernel function takes one quantity; its results are then summed over all quantities."""
 
@@ -87,6 +92,10 @@ class Term:
 
     def force(self, along: str, grid: Grid) -> tuple[Quantity, ...]:
         """Return the quantities of `force_cell` on a line along "x" or "y"."""
+        return ()
+
+    def infiltration(self, grid: Grid) -> tuple[Quantity, ...]:
+        """Return the quantities of `soil_cell` at centres; they are constant in time."""
         return ()
 
     def for_ensemble(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
@@ -120,6 +129,15 @@ def checked_map(values: Any, grid: Grid, name: str) -> np.ndarray:
             f"{name} with NaN or infinite values", allowed="finite numbers",
             problem=f"The map of {name} has values that are not finite.",
         )  # fmt: skip
+    return array
+
+
+def checked_amount(values: Any, grid: Grid, name: str, quantity: str) -> np.ndarray:
+    """Return a number or a map of a quantity of `eagre.plausible.QUANTITIES`, checked."""
+    if np.ndim(values) == 0:
+        return np.asarray(plausible_number(quantity, values, name))
+    array = checked_map(values, grid, name)
+    check_plausible(quantity, array, name)
     return array
 
 

@@ -18,7 +18,8 @@ from eagre.terms.record_quantities import RecordQuantity, fields_of
 from eagre.time_varying.fields import TimeVaryingField
 from eagre.time_varying.series import Series
 
-ROLES = ("water", "x", "y")
+ROLES = ("water", "x", "y", "soil")
+INFILTRATION = "one of Infiltration and GreenAmpt"
 FIRST = ("Rain", "WindStress", "AtmosphericPressure", "Coriolis")
 """Order of summation; the other terms follow by name. The order of the user's list does not affect the results."""
 
@@ -47,14 +48,17 @@ class Terms:
     Attributes
     ----------
     grid : Grid
-    water, x, y : tuple of Part
+    water, x, y : tuple of Contribution
         Contributions to the mass equation and to the momentum equations along x and y.
+    soil : tuple of Contribution
+        Infiltration; empty or one.
     """
 
     grid: Grid
     water: tuple[Contribution, ...] = ()
     x: tuple[Contribution, ...] = ()
     y: tuple[Contribution, ...] = ()
+    soil: tuple[Contribution, ...] = ()
 
     @property
     def sources(self) -> list[Quantity]:
@@ -186,6 +190,9 @@ def terms_of(sources: Sequence[Term], grid: Grid, start: float = 0.0) -> Terms:
             )  # fmt: skip
     ordered = sorted(sources, key=lambda term: (_summation_rank(term), type(term).__name__))
     terms = Terms(grid, *(_parts(ordered, role, grid) for role in ROLES))
+    if len(terms.soil) > 1:
+        names = " and ".join(item.name for item in terms.soil)
+        raise InputError(f"{names} in sources", allowed=INFILTRATION, problem="Infiltration is given more than once.")
     terms.use(start)
     return terms
 
@@ -196,17 +203,23 @@ def _summation_rank(term: Term) -> int:
 
 
 def _parts(terms: Sequence[Term], role: str, grid: Grid) -> tuple[Contribution, ...]:
-    """Return the contributions of the terms to an equation, without contributions that are 0 everywhere."""
+    """Return the contributions of the terms to an equation, without sources that are 0 everywhere."""
     contributions = []
     for term in terms:
-        cell = term.water_cell if role == "water" else term.force_cell
+        cell = {"water": term.water_cell, "soil": term.soil_cell}.get(role, term.force_cell)
         if cell is None:
             continue
         try:
-            quantities = term.water(grid) if role == "water" else term.force(role, grid)
+            quantities = _quantities(term, role, grid)
         except InputError as error:
             raise TermError(type(term).__name__, error) from None
         for group in [(one,) for one in quantities] if term.one_by_one else [quantities]:
-            if not all(one.is_zero for one in group):
+            if role == "soil" or not all(one.is_zero for one in group):
                 contributions.append(Contribution(type(term).__name__, cell, group))
     return tuple(contributions)
+
+
+def _quantities(term: Term, role: str, grid: Grid) -> tuple[Quantity, ...]:
+    if role == "soil":
+        return term.infiltration(grid)
+    return term.water(grid) if role == "water" else term.force(role, grid)

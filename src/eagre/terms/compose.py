@@ -39,6 +39,12 @@ def no_force(start, h, along, across, forcing, row, index):
 
 
 @cell
+def no_infiltration(depth, h, soil, dt, forcing, row, index):
+    """Return `depth`: no infiltration."""
+    return depth
+
+
+@cell
 def no_factors(terms, row):
     """Return 1: no factor varies with time."""
     return real(1.0)
@@ -59,13 +65,20 @@ FORCE_X = switch("FORCE_X", no_force)
 FORCE_Y = switch("FORCE_Y", no_force)
 FORCE = switch("FORCE", no_force)
 """FORCE(start, h, along, across, forcing, row, index): start plus all forces along the lines of a sweep, m2 s-2."""
+SOIL = switch("SOIL", no_infiltration)
+"""SOIL(depth, h, soil, dt, forcing, row, index): depth plus the potential infiltration of a step, m."""
 TERM_FACTORS = switch("TERM_FACTORS", no_factors)
 """TERM_FACTORS(terms, row): the factors at the time of `row` of the values."""
 MAP_AT = switch("MAP_AT", element)
 
 STATE = "h, along, across"
+STATES = {"water": "", "x": f"{STATE}, ", "y": f"{STATE}, ", "soil": "h, soil, dt, "}  # arguments before the quantities
 WHERE_IS = ("cell_row", "cell_column")  # indices of the cell in a generated function that reads records
-ARGUMENTS = {"WATER": "rate", **dict.fromkeys(("FORCE", "FORCE_X", "FORCE_Y"), f"start, {STATE}")}
+ARGUMENTS = {
+    "WATER": "rate",
+    **dict.fromkeys(("FORCE", "FORCE_X", "FORCE_Y"), f"start, {STATE}"),
+    "SOIL": "depth, h, soil, dt",
+}
 
 
 class Bound(NamedTuple):
@@ -173,8 +186,7 @@ def _sum_of(contribution: Contribution, terms: Terms, role: str, reading: _Readi
             arguments.append(reading.kind(values))
         else:
             arguments.append((term_arrays.column if values.ndim == 1 else term_arrays.map)(role, values))
-    state = "" if role == "water" else f"{STATE}, "
-    return f"{contribution.cell.name}({state}{', '.join(readings)})"
+    return f"{contribution.cell.name}({STATES[role]}{', '.join(readings)})"
 
 
 def _of_table(quantity: RecordQuantity, reading: _Reading, blend: Blend) -> str:

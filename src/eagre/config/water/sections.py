@@ -19,12 +19,15 @@ from eagre.config.section import Section, case_key, check, only_one
 from eagre.config.sections import MapsSection, MeasuredSection, locations_of_file
 from eagre.config.toml import literal
 from eagre.config.values.field_values import (
+    DeficitField,
     DepthField,
     ElevationField,
     FieldValue,
+    InfiltrationField,
     NumberField,
     PressureField,
     SpeedField,
+    SuctionField,
     cells_in_none,
     property_of,
 )
@@ -279,6 +282,22 @@ class RainSection(Section):
     pattern: NumberField | None = case_key("factor per cell", "where(x < 100, 1, 0)", default=None)
 
 
+class InfiltrationSection(Section):
+    """Infiltration at a constant potential rate."""
+
+    rate: InfiltrationField = case_key("potential infiltration rate, m/s or a string with a unit", "10 mm/h")
+
+
+class GreenAmptSection(Section):
+    """Infiltration after Green and Ampt (1911)."""
+
+    hydraulic_conductivity: InfiltrationField = case_key(
+        "hydraulic conductivity behind the wetting front, m/s or a string with a unit", "13 mm/h"
+    )
+    suction_head: SuctionField = case_key("suction head at the wetting front, metres", "110 mm")
+    moisture_deficit: DeficitField = case_key("porosity minus initial water content, 0 to 1", 0.3)
+
+
 class CoriolisSection(Section):
     """Coriolis force."""
 
@@ -319,9 +338,11 @@ class BodyForceSection(Section):
 
 
 class SourcesSection(Section):
-    """Source terms: rain, wind, pressure, Coriolis and body forces."""
+    """Source terms: rain, infiltration, wind, pressure, Coriolis and body forces."""
 
     rain: RainSection | None = case_key("the section [sources.rain]", default=None)
+    infiltration: InfiltrationSection | None = case_key("the section [sources.infiltration]", default=None)
+    green_ampt: GreenAmptSection | None = case_key("the section [sources.green_ampt]", default=None)
     coriolis: CoriolisSection | None = case_key("the section [sources.coriolis]", default=None)
     wind_stress: WindStressSection | None = case_key("the section [sources.wind_stress]", default=None)
     atmospheric_pressure: AtmosphericPressureSection | None = case_key(

@@ -24,6 +24,7 @@ from eagre.stepping import clock as ck
 from eagre.stepping.maps import MapAccumulator
 from eagre.stepping.recording import Extra, SampleBuffer
 from eagre.terms.compose import TermArrays, bind
+from eagre.terms.soil import Soil
 
 PREDICTED_TOLERANCE = 0.02
 MIXED = ("srk2", "ds2")  # schemes whose steps on a list of active tiles are steps of "rk2"
@@ -104,6 +105,7 @@ class Engine(BatchStepping):
         self.parameters = setup.parameters(real)
         self.accumulated_maps = MapAccumulator(setup.maps, device, grid.shape, real, float(self.parameters.dry))
         self.averages = PresentAverages(self)
+        self.soil = Soil(setup.terms, device, real, len(self.q))
 
     @property
     def domain(self) -> Domain:
@@ -229,6 +231,7 @@ class Engine(BatchStepping):
             clock[ck.TOLERANCE] = PREDICTED_TOLERANCE
             if self.device.kind == "cpu" and clock[ck.PARITY] == 1.0:
                 self.device.copy(self.q[0], self.q[1])
+                self.device.copy(*self.soil.depths)
                 clock[ck.PARITY] = 0.0
         if not np.array_equal(clock, self.seen):
             self.write_clock(clock)
@@ -312,6 +315,7 @@ class Engine(BatchStepping):
         self.lines.begin(time)
         self.accumulated_maps.begin(lambda: np.maximum(eta, self.setup.dry_eta), time)
         self.averages.begin(time)
+        self.soil.resume({}, self.current)
         self._take_present()
         for fill in self.schedule.fill:
             self.device.run(fill)
@@ -344,9 +348,9 @@ class Engine(BatchStepping):
         return {"q": self.device.host(self.q[self.current]), **self.small_state(), **self.maps_state(), **schemes}
 
     def maps_state(self) -> dict[str, np.ndarray]:
-        """Return the maps of the run including the present state, for a restart; empty if none were requested."""
+        """Return the requested maps of the run including the present state, and the cumulative infiltration."""
         self._take_present()
-        return {**self.accumulated_maps.state(), **self.averages.state()}
+        return {**self.accumulated_maps.state(), **self.averages.state(), **self.soil.state(self.current)}
 
     def _take_present(self) -> None:
         """Accumulate the present state in the maps of the run, if it has any."""
@@ -385,6 +389,7 @@ class Engine(BatchStepping):
         surface = lambda: np.maximum(state["q"][0, 2:-2, 2:-2], self.setup.dry_eta)  # noqa: E731
         self.accumulated_maps.take_over(state, surface, clock[ck.T])
         self.averages.take_over(state, clock[ck.T])
+        self.soil.resume(state, self.current)
         self._take_present()
         if not np.array_equal(state.get("edges", np.zeros(0)), self.setup.sides_at(clock[ck.T])):
             self._fill_ghosts()
@@ -410,6 +415,14 @@ class Engine(BatchStepping):
         arguments = (q, self.bed, self._row_sums, self.parameters)
         self.device.run([Launch(self._sum, arguments, (self.setup.grid.ny,), (BLOCK,))])
         return self.device.host(self._row_sums)
+
+    def infiltration_depth(self) -> dict[str, np.ndarray]:
+        """Return the cumulative infiltration, (ny, nx), m, in the precision of the run, by its name."""
+        return {name: depth.astype(self.real) for name, depth in self.soil.state(self.current).items()}
+
+    def infiltrated_volume(self) -> float:
+        """Return the volume that has infiltrated, m3."""
+        return float(self.soil.row_sums(self.current).sum()) * self.setup.grid.cell_area
 
     def bad_cell(self) -> tuple[int, int] | None:
         """Return (j, i) of the first cell that is not finite, or None."""

@@ -25,7 +25,7 @@ from eagre.checks import (
 )
 from eagre.config.options import attributes, checked
 from eagre.constants import GRAVITY
-from eagre.contract import Recording
+from eagre.contract import Recording, gauged
 from eagre.errors import BlowUpError
 from eagre.fields import WATER_VARIABLES, Variable
 from eagre.grid import Grid, centre_bed
@@ -58,6 +58,7 @@ from eagre.stepping.plausibility import PlausibilityBounds, highest_surface, pla
 from eagre.stepping.recording import Recorder
 from eagre.terms.base import Term
 from eagre.terms.collect import terms_of
+from eagre.terms.soil import INFILTRATION_DEPTH, NAME
 
 KEEP_SECONDS = {"cpu": 0.0, "cuda": 20.0}  # minimum wall time between checkpoints on the host, s
 CPU_LOOK_STEPS = 50  # steps between state checks on a CPU
@@ -171,7 +172,7 @@ class ShallowWater(BaseModel):
         Boundary conditions. The default is walls on all sides.
     manning : float or (ny, nx) array, s m-1/3
         Manning's n, 0 (no friction) to 2.
-    sources : sequence of Rain, Coriolis, WindStress, AtmosphericPressure, BodyForce
+    sources : sequence of Rain, Infiltration, GreenAmpt, Coriolis, WindStress, AtmosphericPressure, BodyForce
         Source terms, at most one of each class.
     scheme : {"rk2", "euler", "srk2", "ds1", "ds2"}
         Time integration. "rk2": second-order SSP Runge-Kutta. "euler": forward Euler. "srk2": "rk2" with one kernel per
@@ -287,6 +288,7 @@ class ShallowWater(BaseModel):
         self.grid, self.precision = of_type("grid", grid, Grid, "eagre.Grid(200, 100, 10.0, 10.0)"), precision
         self.device = device_for(device, self.kind, grid.cells, precision, scheme)
         self.boundaries, terms = checked_boundaries(boundaries), terms_of(sources, grid, start_time)
+        self._infiltrates = bool(terms.soil)
         requested = statistics_plan_of(time_statistics, self.variables, QUANTITIES.cells, maps)
         rows = LocalRows.of(self.device, grid, MIN_ROWS)
         with rows.agreed_errors():
@@ -326,6 +328,7 @@ class ShallowWater(BaseModel):
         self._engine.set_state(*state, time)
         self._stepper = Stepper(self._engine, state[0])
         self._first_time, self._first_volume = time, self._engine.sums()["volume"]
+        self._first_infiltrated = 0.0
         self._map_bed: np.ndarray | None = None
         self._cache: tuple[int, dict[Any, np.ndarray]] | None = None
         lines = self.setup.cross_sections
@@ -384,7 +387,8 @@ class ShallowWater(BaseModel):
     @property
     def variables(self) -> dict[str, Variable]:
         """Output fields by name."""
-        return {variable.name: variable for variable in WATER_VARIABLES}
+        soil = (INFILTRATION_DEPTH,) if self._infiltrates else ()
+        return {variable.name: variable for variable in (*WATER_VARIABLES, *soil)}
 
     def field(self, name: str) -> np.ndarray:
         """Return a host copy of a field, (ny, nx); an empty array in processes other than the first.
@@ -393,6 +397,8 @@ class ShallowWater(BaseModel):
         """
         if name not in self.variables:
             raise unknown_field(name, self.variables)
+        if name == INFILTRATION_DEPTH.name:
+            return self._engine.collected(lambda engine: engine.infiltration_depth()).get(NAME, np.empty(0))
         if self._cache is None or self._cache[0] != self.steps:
             self._cache = (self.steps, {})
         derived = self._cache[1]
@@ -427,7 +433,7 @@ class ShallowWater(BaseModel):
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
         """Return the values of fields in cells (j, i)."""
-        values = self._engine.cell_values(*check_sample(names, points, self.variables, self.grid))
+        values = self._engine.cell_values(*check_sample(names, points, gauged(self), self.grid))
         return self._fields_of(values[:6], values[6].astype(np.float64), names)
 
     def start_sampling(self, recording: Recording | None) -> bool:
@@ -436,7 +442,7 @@ class ShallowWater(BaseModel):
             self._engine.start_sampling(None)
             return True
         names, points = recording.names, recording.points
-        j, i = check_sample(names, points, self.variables, self.grid)
+        j, i = check_sample(names, points, gauged(self), self.grid)
         bed = self._engine.cell_values(j, i)[6].astype(np.float64)
         values_of = partial(self._fields_of, bed=bed, names=names)
         self._engine.start_sampling(partial(Recorder, recording, values_of, self.time), j, i)
@@ -461,7 +467,10 @@ class ShallowWater(BaseModel):
         )
         level, bed = {"surface_elevation": datum.level}, datum.level + centre
         state = lambda: (self._engine.maps_state(), self.time)  # noqa: E731
-        return RunMaps(self.grid, state, setup.time_statistics, level, maps=setup.maps, bed=bed, water=water)
+        return RunMaps(
+            self.grid, state, setup.time_statistics, level, maps=setup.maps, bed=bed, water=water,
+            infiltrates=self._infiltrates,
+        )  # fmt: skip
 
     @property
     def bed_elevation(self) -> np.ndarray:
@@ -476,6 +485,7 @@ class ShallowWater(BaseModel):
         """Return the complete state for a bitwise-identical restart."""
         totals = {
             "first_volume": np.array(self._first_volume),
+            **({"first_infiltrated": np.array(self._first_infiltrated)} if self._infiltrates else {}),
             **(self.cross_sections.state() if self.cross_sections else {}),
         }
         setup = self.setup
@@ -489,13 +499,16 @@ class ShallowWater(BaseModel):
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Restore a state that `state` of a model with the same set-up returned."""
         fields, numbers = {"q": self._engine.shape}, ("clock", "first_volume")
+        fields |= {NAME: self.grid.shape} if self._infiltrates and NAME in state else {}
         check_state(state, fields, self.grid, numbers, self.setup.restart_references)
         self._stepper.go_on_from(over_datum(state, self.setup.datum, self.setup.bed, self.setup.rows))
         self._first_volume = float(state["first_volume"])
+        self._first_infiltrated = float(state.get("first_infiltrated", 0.0))
         if self.cross_sections:
             self.cross_sections.restore(state)
         if not self._engine.balance.goes_on(state):
             self._first_time, self._first_volume = self.time, self._engine.sums()["volume"]
+            self._first_infiltrated = self._engine.infiltrated_volume()
         self._cache = None
         self._stepper.checkpoint.forget()
 
@@ -505,7 +518,8 @@ class ShallowWater(BaseModel):
         """Return the water volume, inflow, relative volume imbalance, energies and extremes."""
         sums = self._engine.sums()
         inflow, rain = self._engine.balance.amounts(self.time)
-        return {**sums, **water_balance(sums["volume"], self._first_volume, sum(inflow.values()), rain)}
+        soil = self._engine.infiltrated_volume() - self._first_infiltrated if self._infiltrates else None
+        return {**sums, **water_balance(sums["volume"], self._first_volume, sum(inflow.values()), rain, soil)}
 
     @property
     def inflow(self) -> dict[str, float]:

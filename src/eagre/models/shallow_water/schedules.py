@@ -16,6 +16,7 @@ from eagre.backend.device import Device, Launch
 from eagre.boundaries.edges import edge_levels
 from eagre.boundaries.ghosts import LENGTH, Segments, boundary_pass_cuda, ghosts_cpu, tail_cpu
 from eagre.layouts.gpu_properties import MAX_WARPS, STATIC_SHARED
+from eagre.models.shallow_water import infiltration
 from eagre.models.shallow_water.active_tiles import Active, ActiveTiles
 from eagre.models.shallow_water.kernels import Buffers
 from eagre.models.shallow_water.sampling import diagnostics
@@ -182,11 +183,13 @@ class RowStreaming:
         """Return whether a stage accumulates states in the maps.
 
         With RK2 the second stage of every other step accumulates the old and the new state: the step is then accepted,
-        and a map is read and written once for two states.
+        and a map is read and written once for two states. With infiltration the new state is not known in this stage.
         """
         if not self.takes_up:
             return False
-        return second and phase == 0 if self.steps_per_cycle == 2 and self.engine.setup.scheme == "rk2" else not second
+        setup = self.engine.setup
+        both = self.steps_per_cycle == 2 and setup.scheme == "rk2" and not setup.terms.soil
+        return second and phase == 0 if both else not second
 
     def maps(self, phase: int) -> list[Launch]:
         """See `step.Stages`; on a GPU a stage accumulates the maps."""
@@ -207,6 +210,12 @@ class RowStreaming:
     def balance(self, phase: int, q: Any, **switches: Any) -> list[Launch]:
         """See `step.Stages`."""
         return self._balance_launches(q, self.engine.q_stage, phase, **switches)
+
+    def infiltration(self, phase: int, q: Any, out: Any, **switches: Any) -> list[Launch]:
+        """See `step.Stages`."""
+        source, target = ([one is buffer for one in self.engine.q].index(True) for buffer in (q, out))
+        tiles = self.active if self._listed else None
+        return infiltration.launches(self.engine, phase, source, target, tiles, **switches)
 
     def _balance_launches(self, q: Any, q_stage: Any, phase: int, **switches: Any) -> list[Launch]:
         """Return the launches that accumulate the fluxes of q, and of `q_stage` with two stages."""

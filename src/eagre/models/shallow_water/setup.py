@@ -27,6 +27,7 @@ from eagre.stepping.averages import StatisticsPlan, statistics_array_count
 from eagre.stepping.maps import Maps, planes_of
 from eagre.stepping.substeps import STAGES
 from eagre.terms.collect import ROLES, Terms
+from eagre.terms.soil import soil_array_count
 from eagre.time_varying.series import Series
 
 TO_EVERY_CELL = ("srk2", *STAGES)  # schemes without active-tile lists
@@ -147,6 +148,7 @@ def check_device_memory(
     """Raise `MemoryNeededError` if the arrays do not fit the devices, or their input does not fit the host."""
     forced = terms.record_maps(device.kind) + sum(terms.maps(role) for role in ROLES)
     arrays = planes_of(maps) + statistics_array_count(time_statistics, precision) + 3 * (scheme in WORK_STATE)
+    arrays += soil_array_count(terms, precision, 2)
     check_memory(rows.held_grid, device, precision, DEVICE_WORDS + forced + arrays)
 
 
@@ -312,7 +314,7 @@ class Setup(Numerics):
     @property
     def array_count(self) -> int:
         """Number of device arrays of the size of the grid: three or four states, bed, friction, terms."""
-        terms = sum(self.terms.maps(role) for role in ("water", "x", "y"))
+        terms = sum(self.terms.maps(role) for role in ROLES) + soil_array_count(self.terms, "single", 2)
         return 10 + 3 * (self.scheme in WORK_STATE) + (not self.uniform_manning) + terms
 
     @property

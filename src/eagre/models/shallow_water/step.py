@@ -39,6 +39,10 @@ class Stages(Protocol):
         """Return the launches that accumulate the inflow through open boundaries and the rain."""
         ...
 
+    def infiltration(self, phase: int, q: Any, out: Any, **switches: Any) -> list[Launch]:
+        """Return the launches that remove the infiltration of a step from q to `out` from the new state."""
+        ...
+
 
 def rk2(stages: Stages, phase: int, q_n: Any, q_stage: Any, q_np1: Any) -> list[Launch]:
     """Return the launches of an SSP-RK2 step from the state `q_n` via `q_stage` to `q_np1`."""
@@ -48,6 +52,7 @@ def rk2(stages: Stages, phase: int, q_n: Any, q_stage: Any, q_np1: Any) -> list[
         *stages.boundary(phase, q_stage, TAIL=ck.check_first_stage),
         *stages.balance(phase, q_n, TWO_STAGES=True, GATE_ACCEPTED=True),
         *stages.stage(phase, q_stage, q_n, q_np1, SECOND=True, GATE_ACCEPTED=True),
+        *stages.infiltration(phase, q_n, q_np1, GATE_ACCEPTED=True),
         *stages.boundary(phase, q_np1, TAIL=ck.finish, GATE_ACCEPTED=True),
     ]
 
@@ -58,6 +63,7 @@ def euler(stages: Stages, phase: int, q_n: Any, q_stage: Any, q_np1: Any) -> lis
         *stages.maps(phase),
         *stages.balance(phase, q_n, TWO_STAGES=False),
         *stages.stage(phase, q_n, q_n, q_np1, SECOND=False),
+        *stages.infiltration(phase, q_n, q_np1),
         *stages.boundary(phase, q_np1, TAIL=ck.check_and_finish),
     ]
 
@@ -84,6 +90,10 @@ class Sweeps(Protocol):
         """Return the launches that accumulate the inflow through boundaries normal to the sweep, and the rain."""
         ...
 
+    def infiltration_of_sweeps(self, phase: int, q: Any, out: Any) -> list[Launch]:
+        """Return the launches that remove the infiltration after the last sweep; see `Stages.infiltration`."""
+        ...
+
 
 def ds1(sweeps: Sweeps, parity: int, q_n: Any, q_stage: Any, q_work: Any, q_np1: Any) -> list[Launch]:
     """Return the launches of a step Y(dt) X(dt) with forward Euler sweeps from the state `q_n` to `q_np1`."""
@@ -95,6 +105,7 @@ def ds1(sweeps: Sweeps, parity: int, q_n: Any, q_stage: Any, q_work: Any, q_np1:
         *sweeps.after_sweep(x, q_stage),
         *sweeps.balance_of_sweep(y, q_stage, q_stage),
         *sweeps.sweep(y, q_stage, q_stage, q_np1),
+        *sweeps.infiltration_of_sweeps(y, q_n, q_np1),
         *sweeps.after_sweep(y, q_np1),
     ]
 
@@ -109,6 +120,7 @@ def ds2(sweeps: Sweeps, parity: int, q_n: Any, q_stage: Any, q_work: Any, q_np1:
             *sweeps.after_sweep(first, q_stage),
             *sweeps.balance_of_sweep(second, q, q_stage),
             *sweeps.sweep(second, q_stage, q, out),
+            *(sweeps.infiltration_of_sweeps(second, q_n, q_np1) if number == 3 else []),
             *sweeps.after_sweep(second, out),
         ]
     return work

@@ -10,8 +10,8 @@ import numpy as np
 from eagre.backend.device import Device, Launch, check_precision
 from eagre.errors import InputError
 from eagre.kernels.water_sums import BLOCK
+from eagre.models.shallow_water_adi import infiltration, step
 from eagre.models.shallow_water_adi import kernels as cells
-from eagre.models.shallow_water_adi import step
 from eagre.models.shallow_water_adi.forcing import row_and_column, terms_along, with_walls
 from eagre.models.shallow_water_adi.initial_state import stopped_at_walls
 from eagre.models.shallow_water_adi.memory_layout import PADDING, layout_of, padded, unpadded
@@ -26,6 +26,7 @@ from eagre.models.shallow_water_adi.sweeps.launch_parameters import EPSILON, Pla
 from eagre.models.shallow_water_adi.sweeps.segments import CpuSegments, CudaSegments
 from eagre.solvers.tridiagonal import columns
 from eagre.solvers.tridiagonal.link import Coupling
+from eagre.terms.soil import Soil
 
 
 class Rows(NamedTuple):
@@ -80,6 +81,7 @@ class Engine(StepBatches):
         self.values = device.zeros((2 * self.batch, len(setup.series) + 1), np.float64)  # last column: time, s
         self._now = device.zeros((1, 1), np.float64)
         self.map_accumulator, self.averages = MapAccumulator(self), BeginningAverages(self)
+        self.soil = Soil(setup.terms, device, real)
         self.balance = Balance(setup.segments, grid, setup.bed, setup.terms, device)
         self.lines = CrossSectionVolumes(setup.cross_sections, device)
         self._ends = [self._ends_of(sides) for sides in (("west", "east"), ("south", "north"))]
@@ -258,10 +260,13 @@ class Engine(StepBatches):
         return [*self.map_accumulator.take(*state), *self.averages.accumulate(*state)]
 
     def maps_state(self, time: float | None) -> dict[str, np.ndarray]:
-        """Return the maps of the run, including the present state if its time, s, is given."""
+        """Return the maps of the run and the cumulative infiltration; time : time of the present state, s.
+
+        Without a time the maps do not include the present state.
+        """
         if time is not None:
             self._take_up_now(time)
-        return {**self.map_accumulator.state(), **self.averages.state()}
+        return {**self.map_accumulator.state(), **self.averages.state(), **self.soil.state()}
 
     def _take_up_now(self, time: float) -> None:
         self.device.fill(self._now, np.full((1, 1), time))
@@ -269,10 +274,19 @@ class Engine(StepBatches):
         self.device.run([launch for take in work for launch in take(self.parity, self._now, 0)])
 
     def resume_maps(self, state: dict[str, np.ndarray], time: float) -> None:
-        """Restore the maps of a state, or reset them at a time, s, if the state has none."""
+        """Restore the maps and the cumulative infiltration of a state, or reset them at a time, s, if it has none."""
         surface = lambda: np.maximum(state["z"], np.minimum(self.setup.bed, cells.LAND))  # noqa: E731
         self.map_accumulator.take_over(state, surface, time)
         self.averages.take_over(state, time)
+        self.soil.resume(state)
+
+    def infiltration(self, z: Any) -> list[Launch]:
+        """Return the launches that remove the infiltration of a step from the new surface."""
+        return infiltration.launches(self, z)
+
+    def soil_sums(self) -> np.ndarray:
+        """Return the sums of the cumulative infiltration over the rows, m; empty without infiltration."""
+        return self.soil.row_sums()
 
     @property
     def subdomains(self) -> list[Rows]:

@@ -14,6 +14,7 @@ import numpy as np
 from eagre.fields import Layout
 from eagre.grid import Grid
 from eagre.terms.collect import Terms
+from eagre.terms.soil import soil_array_count
 
 PADDING = 32  # columns before the first column of the domain
 EXTRA_ROWS = 128  # maximum rows of a block on a GPU
@@ -31,9 +32,13 @@ def layout_of(cells: tuple[int, int]) -> Layout:
 
 
 def maps_of(terms: Terms, kind: str) -> int:
-    """Return the number of maps of the terms on a device: mass sources for both sweeps, forces for one, records."""
+    """Return the number of maps of the terms on a device.
+
+    Mass sources have a map for both sweeps and forces for one. Infiltration has its quantities and its sum.
+    """
     time_varying = terms.record_maps(kind, ("water", "x")) + terms.record_maps(kind, ("water", "y"))
-    return time_varying + 2 * terms.maps("water") + terms.maps("x") + terms.maps("y")
+    soil = soil_array_count(terms, "single", 1) + terms.maps("soil")
+    return time_varying + 2 * terms.maps("water") + terms.maps("x") + terms.maps("y") + soil
 
 
 def device_bytes(ny: int, nx: int, itemsize: int, maps: int) -> int:

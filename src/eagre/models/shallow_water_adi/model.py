@@ -53,6 +53,7 @@ from eagre.stepping.averages import TimeStatistics, statistics_array_count, stat
 from eagre.stepping.maps import Maps, planes_of
 from eagre.terms.base import Term
 from eagre.terms.collect import terms_of
+from eagre.terms.soil import NAME
 
 
 class ShallowWaterADI(Fields, BaseModel):
@@ -80,7 +81,7 @@ class ShallowWaterADI(Fields, BaseModel):
         Chezy's C, instead of `manning`.
     viscosity : float, m2 s-1
         Eddy viscosity of the unit discharges.
-    sources : sequence of Rain, Coriolis, WindStress, AtmosphericPressure, BodyForce
+    sources : sequence of Rain, Infiltration, GreenAmpt, Coriolis, WindStress, AtmosphericPressure, BodyForce
         Source terms, at most one of each class.
     dissipation : {"froude", "none"}
         Numerical dissipation of the momentum advection. "froude": upwinding where the Froude number exceeds 1/4, and a
@@ -182,6 +183,7 @@ class ShallowWaterADI(Fields, BaseModel):
         self.bed, (surface, thickness) = centre_bed(corners), initial_surface(surface_elevation, depth, corners, grid)
         dry_land, options = checked_land(land_mask, grid), checked(locals(), Numerics)
         terms, self.boundaries = terms_of(sources, grid, start_time), checked_boundaries(boundaries)
+        self._infiltrates = bool(terms.soil)
         precision, self._why_precision = chosen_precision(precision, terms, surface, dry_land, options["time_step"])
         self.precision, self.device = precision, device_for(device, self.kind, grid.cells, precision)
         averaged = statistics_plan_of(time_statistics, self.variables, QUANTITIES.cells, maps)
@@ -287,6 +289,7 @@ class ShallowWaterADI(Fields, BaseModel):
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Restore a state that `state` of a model with the same set-up returned."""
         locations = {"z": "centre", "p": "face_x", "q_before": "face_y", "q_after": "face_y"}
+        locations |= {NAME: "centre"} if self._infiltrates and NAME in state else {}
         check_state(
             state,
             {name: self.grid.shape_of(location) for name, location in locations.items()},
@@ -309,7 +312,8 @@ class ShallowWaterADI(Fields, BaseModel):
         sums = self._engine.sums()
         inflow, rain = self._engine.balance.amounts()
         sums["potential_energy"] += self.setup.gravity * self.setup.level * sums["volume"]
-        return {**sums, **water_balance(sums["volume"], self._stepper.first_volume, sum(inflow.values()), rain)}
+        first, soil = self._stepper.first_volume, self._stepper.infiltrated if self._infiltrates else None
+        return {**sums, **water_balance(sums["volume"], first, sum(inflow.values()), rain, soil)}
 
     @property
     def inflow(self) -> dict[str, float]:

@@ -3,9 +3,9 @@
     along x:  z(n) -> z(n + 1/2),      p(n) -> p(n + 1),            across: q(n - 1/2), q(n + 1/2)     (1)-(12)
     along y:  z(n + 1/2) -> z(n + 1),  q(n + 1/2) -> q(n + 3/2),    across: p(n), p(n + 1)             (1)-(12)
 
-After each sweep the water balance is accumulated. A sweep assembles the equations of its lines (4 to 12), solves them
-for the new flux (3) and computes the new surface (1). Implementations: `sweep_cpu`, `sweep_cuda_x`, `sweep_cuda_y`, and
-`reference`.
+After each sweep the water balance is accumulated. At the end of the step the infiltration is removed from z. A sweep
+assembles the equations of its lines (4 to 12), solves them for the new flux (3) and computes the new surface (1).
+Implementations: `sweep_cpu`, `sweep_cuda_x`, `sweep_cuda_y`, and `reference`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def along_y(engine: Any, parity: int, row: int) -> list[Launch]:
     """Return the launches of the sweep along y, for q and z; q half a step before is overwritten."""
     fields = fields_along_y(engine, parity)
     fluxes = (fields.across_old, fields.across_new, fields.flux, fields.flux_new)
-    return [*engine.sweep(1, fields, row), *engine.boundary_volume(fluxes, row)]
+    return [*engine.sweep(1, fields, row), *engine.boundary_volume(fluxes, row), *engine.infiltration(fields.z_new)]
 
 
 def fields_along_y(engine: Any, parity: int) -> Sweep:

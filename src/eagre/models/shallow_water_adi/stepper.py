@@ -19,6 +19,7 @@ from eagre.models.shallow_water_adi.step_graphs import first_bad
 from eagre.stepping.advance import Failure
 from eagre.stepping.checkpoint import InMemoryCheckpoint, State
 from eagre.stepping.plausibility import PlausibilityBounds, cell_of_extreme, highest_surface, plausibility_bounds
+from eagre.terms.soil import NAME
 
 KEEP_SECONDS = {"cpu": 0.0, "cuda": 20.0}  # minimum wall time between checkpoints on the host, s
 # Depth below which speeds are not checked, as a fraction of the difference between the highest head and the lowest bed.
@@ -36,6 +37,7 @@ class Stepper:
         rows = engine.row_sums()
         sums = named_sums(rows, engine.setup.grid)
         self.first_volume = sums["volume"]  # m3
+        self._first_infiltrated = 0.0  # volume that infiltrated before the start of the water balance, m3
         self.bounds = plausible_bounds(engine.setup, start).begun_with(sums, self._highest(surface))
         self._batch = (start, start, 0)  # start and end, s, and completed steps of the batch
         self.engine.resume_maps({"z": surface}, start)
@@ -147,14 +149,20 @@ class Stepper:
     def state(self) -> State:
         """Return the complete state for a bitwise-identical restart."""
         values = (self.time, self.steps, self.engine.dt, *self._batch, self.shortest, self.longest, self.first_volume)
-        return {**self.engine.state(), **self.engine.maps_state(self.time), "clock": np.array(values, np.float64)}
+        state = {**self.engine.state(), **self.engine.maps_state(self.time), "clock": np.array(values, np.float64)}
+        return state | ({"first_infiltrated": np.array(self._first_infiltrated)} if NAME in state else {})
+
+    @property
+    def infiltrated(self) -> float:
+        """Volume that has infiltrated since the start of the water balance, m3."""
+        return float(self.engine.soil_sums().sum()) * self.engine.setup.grid.cell_area - self._first_infiltrated
 
     def restore(self, state: State) -> None:
         """Restore a state of `state`; a batch in progress ends if this set-up has another number of steps."""
         clock = [float(value) for value in state["clock"]]
         self.time, self.steps, dt = clock[0], int(clock[1]), clock[2]
         self._batch, (self.shortest, self.longest) = (clock[3], clock[4], int(clock[5])), clock[6:8]
-        self.first_volume = clock[8]
+        self.first_volume, self._first_infiltrated = clock[8], float(state.get("first_infiltrated", 0.0))
         start, end, _ = self._batch
         if end > start and round((end - start) / dt) != self._steps_of(end - start):
             self._batch = (self.time, self.time, 0)
@@ -172,6 +180,7 @@ class Stepper:
         self.bounds = self.bounds.begun_with(sums, self._highest(state["z"]))
         if not self.engine.balance.goes_on(state):
             self.first_volume = sums["volume"]
+            self._first_infiltrated += self.infiltrated
 
 
 def plausible_bounds(setup: Any, start: float) -> PlausibilityBounds:

@@ -126,7 +126,7 @@ class StageLaunches(NamedTuple):
 
 
 class Written(NamedTuple):
-    """Marker in a list of launches: a stage has written `out`, or, for None, its boundary pass has ended."""
+    """Marker in a list of launches: `out` is ready for the halo exchange, or, for None, its boundary pass has ended."""
 
     out: Any
 
@@ -157,20 +157,20 @@ class SubdomainSchedule(RowStreaming):
     def stage(self, phase: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Any]:
         """Return the launches of a stage, with a rate buffer that the next stage does not use."""
         self._use_next_rates()
-        return [*super().stage(phase, q, old, out, **switches), Written(out)]
+        return super().stage(phase, q, old, out, **switches)
 
     def boundary(self, phase: int, q: Any, **switches: Any) -> list[Any]:
-        """Return the launches of a boundary pass, followed by the marker of the end of a stage."""
-        return [*super().boundary(phase, q, **switches), Written(None)]
+        """Return the launches of a boundary pass of the state q between the markers of its start and its end."""
+        return [Written(q), *super().boundary(phase, q, **switches), Written(None)]
 
     def sweep(self, phase: int, q: Any, old: Any, out: Any) -> list[Any]:
         """Return the launches of a sweep; see `stage`."""
         self._use_next_rates()
-        return [*super().sweep(phase, q, old, out), Written(out)]  # type: ignore[misc]
+        return super().sweep(phase, q, old, out)  # type: ignore[misc]
 
     def after_sweep(self, phase: int, q: Any) -> list[Any]:
         """Return the launches of the boundary pass of a sweep; see `boundary`."""
-        return [*super().after_sweep(phase, q), Written(None)]  # type: ignore[misc]
+        return [Written(q), *super().after_sweep(phase, q), Written(None)]  # type: ignore[misc]
 
     def _use_next_rates(self) -> None:
         self.rates = self._local_rates[self._stage_count % 2]
@@ -475,6 +475,12 @@ class MultiDeviceEngine(BatchStepping):
         self.device.synchronize()
         rows = np.concatenate([subdomain.row_sums() for subdomain in self.subdomains])
         return self.setup.datum.over_zero(named_sums(rows, self.setup.grid), self.setup.gravity)
+
+    def infiltrated_volume(self) -> float:
+        """Return the volume that has infiltrated, m3; see `Engine.infiltrated_volume`."""
+        self.device.synchronize()
+        rows = np.concatenate([subdomain.soil.row_sums(subdomain.current) for subdomain in self.subdomains])
+        return float(rows.sum()) * self.setup.grid.cell_area
 
     def bad_cell(self) -> tuple[int, int] | None:
         """Return (j, i) of the first cell that is not finite, or None."""

@@ -72,6 +72,10 @@ class SweepSteps(RowStreaming):
         two_stages = self.engine.setup.split == ck.DOUBLE
         return self._balance_launches(q, q_stage, phase, TWO_STAGES=two_stages, **self.switches)
 
+    def infiltration_of_sweeps(self, phase: int, q: Any, out: Any) -> list[Launch]:
+        """See `step.Sweeps`."""
+        return self.infiltration(phase, q, out, **self.switches)
+
 
 class PlainSweeps(SweepSteps, Reference):
     """Sweeps with reference kernels, one point function per stage."""
@@ -198,5 +202,5 @@ def schedule_for(setup: Setup, device: Device, *, tiles: bool = True) -> type[Ro
     if plain:
         return Reference
     whole = tiles and setup.cross_sections is None and setup.walls is None and setup.active_tiles != "on"
-    is_small = whole and Tiles.serve(setup, device)
+    is_small = whole and not setup.terms.soil and Tiles.serve(setup, device)
     return Tiles if is_small else RowStreaming

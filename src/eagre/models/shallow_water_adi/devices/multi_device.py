@@ -275,6 +275,13 @@ class DecomposedEngine(StepBatches):
         self._deepest = float(rows[:, DEEPEST].max())
         return rows
 
+    def soil_sums(self) -> np.ndarray:
+        """Return the sums of the cumulative infiltration over all rows of the domain; see `Engine.soil_sums`."""
+        self.device.synchronize()
+        return np.concatenate(
+            [one.engine.soil_sums()[one.first - one.low : one.last - one.low] for one in self.subdomains]
+        )
+
     def sample(self, j: np.ndarray, i: np.ndarray) -> list[np.ndarray]:
         """Return the values in cells (j, i); see `Engine.sample`."""
         self.device.synchronize()

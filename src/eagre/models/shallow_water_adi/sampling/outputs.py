@@ -12,7 +12,7 @@ from eagre.backend.compilation.cells import cell
 from eagre.backend.device import Work
 from eagre.backend.group import Group
 from eagre.checks import check_sample
-from eagre.contract import Recording
+from eagre.contract import Recording, gauged
 from eagre.fields import WATER_VARIABLES, Variable
 from eagre.models.shallow_water_adi.kernels import LAND
 from eagre.models.shallow_water_adi.memory_layout import PADDING
@@ -21,6 +21,7 @@ from eagre.names import unknown_field
 from eagre.stepping.mapped import RunMaps
 from eagre.stepping.maps import Water
 from eagre.stepping.recording import FEW_PLACES, PASSED, Recorder, SampleBuffer
+from eagre.terms.soil import INFILTRATION_DEPTH, NAME
 
 WORDS = 11
 
@@ -131,6 +132,7 @@ class Fields:
     device: Any
     _engine: Any
     _stepper: Any
+    _infiltrates: bool
 
     def _forget(self) -> None:
         """Drop cached fields of an earlier state."""
@@ -139,7 +141,8 @@ class Fields:
     @property
     def variables(self) -> dict[str, Variable]:
         """Output fields by name."""
-        return {variable.name: variable for variable in WATER_VARIABLES}
+        soil = (INFILTRATION_DEPTH,) if self._infiltrates else ()
+        return {variable.name: variable for variable in (*WATER_VARIABLES, *soil)}
 
     def field(self, name: str) -> np.ndarray:
         """Return a host copy of a field, (ny, nx).
@@ -148,6 +151,8 @@ class Fields:
         """
         if name not in self.variables:
             raise unknown_field(name, self.variables)
+        if name == INFILTRATION_DEPTH.name:
+            return self._engine.maps_state(None)[NAME].astype(self._engine.real)
         if self._cache is None:
             p, q_before, q_after = self._engine.fluxes()
             q = _mean(q_before, q_after)
@@ -158,7 +163,7 @@ class Fields:
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
         """Return the values of fields in cells (j, i)."""
-        j, i = check_sample(names, points, self.variables, self.grid)
+        j, i = check_sample(names, points, gauged(self), self.grid)  # type: ignore[arg-type]
         return self._values_of(self._engine.sample(j, i), j=j, i=i, names=names)
 
     def _values_of(
@@ -176,7 +181,7 @@ class Fields:
         """Start, or with None stop, in-run sampling of cells; return True: the model supports it."""
         self._stepper.sampler = None
         if recording is not None:
-            j, i = check_sample(recording.names, recording.points, self.variables, self.grid)
+            j, i = check_sample(recording.names, recording.points, gauged(self), self.grid)  # type: ignore[arg-type]
             values_of = partial(self._values_of, j=j, i=i, names=recording.names)
             self._stepper.sampler = PointSampler(self._engine, partial(Recorder, recording, values_of, self.time), j, i)
         return True
@@ -194,7 +199,10 @@ class Fields:
         water = Water(lambda z: _lifted(z, level), lambda z: z - (self.bed - level).astype(z.dtype))
         ground = {"surface_elevation": np.where(setup.bed < LAND, level, self.bed)}
         state = lambda: (self._engine.maps_state(self.time), self.time)  # noqa: E731
-        return RunMaps(self.grid, state, setup.time_statistics, ground, maps=setup.maps, bed=self.bed, water=water)
+        return RunMaps(
+            self.grid, state, setup.time_statistics, ground, maps=setup.maps, bed=self.bed, water=water,
+            infiltrates=self._infiltrates,
+        )  # fmt: skip
 
     def _fields_of(
         self, z: np.ndarray, fluxes: Pair, velocities: Pair, limit: np.ndarray, bed: np.ndarray
