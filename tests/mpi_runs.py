@@ -40,6 +40,18 @@ def basin_with_device_sums(device):
     return basin(device)
 
 
+def rising_water(device):
+    """Water that rises by 8 m: slabs overlap further in the middle of a run, which returns to its checkpoint."""
+    model, start = (adi_runs.pool(one, "single", time_step=20.0, ny=900, nx=5) for one in (device, "cpu"))
+    state, overlap = start.state(), model._engine.overlap
+    model.restore({**state, "z": state["z"] + np.float32(8.0)})
+    model._stepper.checkpoint.keep()
+    model.advance(600.0, max_steps=2)
+    assert model._engine.overlap > overlap and not model._engine.joined
+    model._stepper.checkpoint.roll_back()
+    return model
+
+
 RUNS = {
     "explicit": explicit_runs.bay,
     "explicit, single": lambda device: explicit_runs.basin(device, precision="single", sides="torus"),
@@ -48,6 +60,7 @@ RUNS = {
     "explicit, ds2": lambda device: explicit_runs.basin(device, scheme="ds2"),
     "implicit": adi_runs.bay,
     "implicit, thick slabs": lambda device: adi_runs.bay(device, "single", ny=601),
+    "implicit, rising water": rising_water,
     "implicit, reference": lambda device: adi_runs.bay(device, ny=61, kernels="reference"),
     "gyre": gyre,
     "gyre, all terms": lambda device: model_on(device, 43, 38, precision="single", **CASES["all terms"]),
