@@ -7,7 +7,7 @@ a run in one process, all rows are local and the operations do nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -62,10 +62,14 @@ class LocalRows:
     high: int
 
     @classmethod
-    def of(cls, device: Any, grid: Grid, min_rows: int = 1, margin: int = MARGIN, walls: int = 0) -> LocalRows:
+    def of(
+        cls, device: Any, grid: Grid, min_rows: int = 1, margin: int = MARGIN, walls: int = 0,
+        parts: Callable[[int, int], Sequence[int]] = equal_parts,
+    ) -> LocalRows:  # fmt: skip
         """Return the rows of this process and `margin` rows of its neighbours.
 
         walls : rows on the southern and on the northern wall, which the first and the last process have in addition.
+        parts : returns the numbers of rows of all processes from the number of rows and of processes.
 
         Raises
         ------
@@ -76,7 +80,7 @@ class LocalRows:
             return cls.whole(grid)
         count, inner = len(device.devices), grid.ny - 2 * walls
         check_thickness(device, inner, min_rows, "rows", f"{min_rows} rows or more each")
-        starts = np.cumsum([walls, *equal_parts(inner, count)])
+        starts = np.cumsum([walls, *parts(inner, count)])
         starts[0], starts[-1] = 0, grid.ny
         first, last = int(starts[device.rank]), int(starts[device.rank + 1])
         return cls(grid, device, first, last, max(first - margin, 0), min(last + margin, grid.ny))

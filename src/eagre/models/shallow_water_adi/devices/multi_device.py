@@ -26,7 +26,7 @@ from eagre.backend.device import Device, check_precision
 from eagre.backend.exchange import Message
 from eagre.backend.group import BARRIER, Group, Stage, in_sequence
 from eagre.boundaries.subdomain import clip_segments, global_face_numbers, join_sums, slab_sums
-from eagre.decomposition import Decomposition, bands, check_memory_of_each, check_thickness, equal_parts
+from eagre.decomposition import Decomposition, bands, check_memory_of_each, check_thickness
 from eagre.grid import Grid
 from eagre.local_rows import LocalRows
 from eagre.models.shallow_water_adi.engine import Engine, Rows
@@ -68,11 +68,16 @@ def overlap_rows(setup: Setup, precision: str, deepest: float, safe: bool = True
     return EDGE + coupling_rows(setup, precision, deepest * SAFETY**2 if safe else deepest)
 
 
+def slab_heights(rows: int, count: int) -> list[int]:
+    """Return the numbers of rows of the slabs of `count` devices."""
+    return np.diff(np.arange(count + 1) * rows // count).tolist()
+
+
 def local_rows(device: Any, grid: Grid, kernels: str = "fast") -> LocalRows:
     """Return the rows of this process: its slab with the largest overlap, and a row for the fluxes at their ends."""
     count = len(device.devices) if isinstance(device, Group) else 1
     margin = grid.ny if kernels == "reference" else 1 + max(JOINED_OVERLAP, int(MAX_OVERLAP * (grid.ny // count)))
-    return LocalRows.of(device, grid, JOINED_OVERLAP, margin)
+    return LocalRows.of(device, grid, JOINED_OVERLAP, margin, parts=slab_heights)
 
 
 class Subdomain(Rows):
@@ -153,7 +158,7 @@ class DecomposedEngine(StepBatches):
         setup, devices, (ny, nx) = self.setup, self.device.devices, self.setup.grid.shape
         self.overlap = overlap
         self.step_graphs.clear()
-        heights = equal_parts(ny, len(devices))
+        heights = slab_heights(ny, len(devices))
         self.joined = setup.kernels == "fast" and overlap > MAX_OVERLAP * min(heights)
         halo = JOINED_OVERLAP if self.joined else overlap
         rows = bands(ny, nx, heights, halo=(halo, 0), leading=(1, PADDING), overlap=True)
