@@ -64,12 +64,12 @@ class LocalRows:
     @classmethod
     def of(
         cls, device: Any, grid: Grid, min_rows: int = 1, margin: int = MARGIN, walls: int = 0,
-        parts: Callable[[int, int], Sequence[int]] = equal_parts,
+        heights_of: Callable[[int, int], Sequence[int]] = equal_parts,
     ) -> LocalRows:  # fmt: skip
         """Return the rows of this process and `margin` rows of its neighbours.
 
         walls : rows on the southern and on the northern wall, which the first and the last process have in addition.
-        parts : returns the numbers of rows of all processes from the number of rows and of processes.
+        heights_of : returns the numbers of rows of all processes from the number of rows and of processes.
 
         Raises
         ------
@@ -80,7 +80,7 @@ class LocalRows:
             return cls.whole(grid)
         count, inner = len(device.devices), grid.ny - 2 * walls
         check_thickness(device, inner, min_rows, "rows", f"{min_rows} rows or more each")
-        starts = np.cumsum([walls, *parts(inner, count)])
+        starts = np.cumsum([walls, *heights_of(inner, count)])
         starts[0], starts[-1] = 0, grid.ny
         first, last = int(starts[device.rank]), int(starts[device.rank + 1])
         return cls(grid, device, first, last, max(first - margin, 0), min(last + margin, grid.ny))
@@ -135,13 +135,13 @@ class LocalRows:
         """Return a host field of the whole domain, in all processes."""
         return values if self.group is None else np.concatenate(self.each(self.owned(values)))
 
-    def at(self, values: np.ndarray, j: np.ndarray, i: np.ndarray) -> np.ndarray:
+    def values_in(self, values: np.ndarray, j: np.ndarray, i: np.ndarray) -> np.ndarray:
         """Return the values of a host field in cells (j, i) of the domain, in all processes."""
         local = np.zeros(np.broadcast_shapes(j.shape, i.shape), values.dtype)
         here = np.broadcast_to((j >= self.first) & (j < self.last), local.shape)
         j, i = (np.broadcast_to(one, local.shape)[here] for one in (j, i))
-        for cells, found in self.each((here, values[j - self.low, i])):
-            local[cells] = found
+        for cells, cell_values in self.each((here, values[j - self.low, i])):
+            local[cells] = cell_values
         return local
 
     @contextmanager

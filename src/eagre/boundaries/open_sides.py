@@ -36,7 +36,12 @@ def with_initial_water(
 
 def water_of(surface: Sides, depth: Sides, bed: Sides, time: float) -> Callable[[FaceRange], InitialWater]:
     """Return a function that returns the initial water along a segment; see `FaceRange.initial_water`."""
-    return lambda segment: segment.initial_water(*(one.of(segment.side) for one in (surface, depth, bed)), time)
+
+    def water(segment: FaceRange) -> InitialWater:
+        side = segment.side
+        return segment.initial_water(surface.of(side), depth.of(side), bed.of(side), time)
+
+    return water
 
 
 class OpenSides:

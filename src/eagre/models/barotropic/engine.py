@@ -152,8 +152,8 @@ class Engine:
         def rows_of(rank: int) -> dict[str, np.ndarray]:
             rows = slice(int(rank > 0), None if rank == last else -1)
             fields = evaluate(self.subdomains[rank])
-            parts = {name: one[..., rows, :] for name, one in fields.items() if one.ndim > 1 and name != "particles"}
-            return parts | {name: fields[name] for name in NUMBERS if name in fields}
+            arrays = {name: one[..., rows, :] for name, one in fields.items() if one.ndim > 1 and name != "particles"}
+            return arrays | {name: fields[name] for name in NUMBERS if name in fields}
 
         return self.device.collect(rows_of, join_rows)
 

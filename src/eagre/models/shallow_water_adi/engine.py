@@ -53,7 +53,7 @@ class Rows:
 
     def maps(self) -> dict[str, np.ndarray]:
         """Return host copies of the maps."""
-        state = self.engine.own_maps()
+        state = self.engine.local_maps()
         return state | maps_of_rows(state, self.first - self.low, self.last - self.low)
 
 
@@ -284,9 +284,9 @@ class Engine(StepBatches):
         """Return the maps of the run, including the present state if its time, s, is given."""
         if time is not None:
             self.take_up_now(time)
-        return self.own_maps()
+        return self.local_maps()
 
-    def own_maps(self) -> dict[str, np.ndarray]:
+    def local_maps(self) -> dict[str, np.ndarray]:
         """Return host copies of the maps as last accumulated."""
         return {**self.map_accumulator.state(), **self.averages.state()}
 

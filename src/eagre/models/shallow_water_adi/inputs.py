@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from eagre.checks import checked_field, initial_surface
 from eagre.errors import InputError
 from eagre.local_rows import LocalRows
 from eagre.models.shallow_water_adi.setup import Setup
@@ -16,6 +17,42 @@ from eagre.terms.collect import Terms
 STRIDE = 16.0  # spacing of the possible reference levels, m
 LOST_RAIN = 1e-3  # loss of rain in single precision, as a fraction, above which the default precision is double
 RAIN_PART = 0.05  # maximum unit in the last place of elevations, as a fraction of the rain of half a step
+
+
+class InputFields(NamedTuple):
+    """Checked fields with the rows of this process, float64.
+
+    Attributes
+    ----------
+    bed : (rows + 1, nx + 1) array, m
+    surface, thickness : (rows, nx) array, m
+    discharge : two (rows, nx) arrays, m2 s-1
+    land : (rows, nx) array of bool
+    """
+
+    bed: np.ndarray
+    surface: np.ndarray
+    thickness: np.ndarray
+    discharge: list[np.ndarray]
+    land: np.ndarray
+
+
+def input_fields(
+    rows: LocalRows, bed: Any, water: tuple[Any, Any], velocity: tuple[Any, Any], land: Any
+) -> InputFields:
+    """Check the arguments of the model; water : surface elevation and depth, of which one is None.
+
+    Raises
+    ------
+    InputError
+        In all processes, for values that one of them rejects.
+    """
+    with rows.agreed_errors():
+        corners = checked_field("bed_elevation", bed, rows, "corner", "elevation")
+        surface, thickness = initial_surface(*water, corners, rows)
+        speeds = [checked_field(f"velocity_{a}", u, rows, "centre") for a, u in zip("xy", velocity, strict=True)]
+        return InputFields(corners, surface, thickness, [thickness * u for u in speeds], checked_land(land, rows))
+    raise AssertionError  # the block returns or raises
 
 
 def checked_land(land: Any, rows: LocalRows) -> np.ndarray:

@@ -21,7 +21,6 @@ from eagre.checks import (
     checked_field,
     checked_number,
     grid_state,
-    initial_surface,
     one_of,
 )
 from eagre.config.options import attributes, checked
@@ -35,10 +34,10 @@ from eagre.models.shallow_water_adi.devices.multi_device import engine_for, loca
 from eagre.models.shallow_water_adi.initial_state import face_flux, half_step, with_given_fluxes
 from eagre.models.shallow_water_adi.inputs import (
     check_wet,
-    checked_land,
     chosen_precision,
     depth_of_dry_faces,
     fine_rain,
+    input_fields,
     level_of,
     over_level,
 )
@@ -180,11 +179,10 @@ class ShallowWaterADI(Fields, BaseModel):
     ) -> None:
         self.grid = of_type("grid", grid, Grid, "eagre.Grid(200, 100, 10.0, 10.0)")
         rows = local_rows(device_for(device, self.kind, grid.cells, precision or "single"), grid, kernels)
-        with rows.agreed_errors():
-            _check_fields_fit(rows, device, precision or "single")
-            corners = checked_field("bed_elevation", bed_elevation, rows, "corner", "elevation")
-            surface, thickness = initial_surface(surface_elevation, depth, corners, rows)
-            dry_land, options = checked_land(land_mask, rows), checked(locals(), Numerics)
+        _check_fields_fit(rows, device, precision or "single")
+        fields = (bed_elevation, (surface_elevation, depth), (velocity_x, velocity_y), land_mask)
+        corners, surface, thickness, discharge, dry_land = input_fields(rows, *fields)
+        options = checked(locals(), Numerics)
         terms, self.boundaries = terms_of(sources, grid, start_time), checked_boundaries(boundaries)
         step = options["time_step"]
         precision, self._why_precision = chosen_precision(precision, terms, surface, dry_land, rows, step)
@@ -193,11 +191,12 @@ class ShallowWaterADI(Fields, BaseModel):
         arrays = planes_of(maps) + statistics_array_count(averaged, precision) + maps_of(terms, self.device.kind)
         with rows.agreed_errors():
             check_memory(rows.held_grid, self.device, precision, DEVICE_WORDS + arrays, MAX_MARGIN)
+            check_wet(thickness, dry_land, rows, drying == "on")
             friction, law = _friction(manning, chezy, options["gravity"], rows)
         self._bed, level = centre_bed(corners), level_of(precision, surface, dry_land, rows)
         time = checked_number("start_time", start_time, -1e12, 1e12)
         water, segments = np.where(dry_land, 0.0, thickness), self.boundaries.checked_segments(grid, options["gravity"])
-        along_sides = water_of(*map(rows.sides, (surface, water, corners)), time)
+        along_sides = water_of(rows.sides(surface), rows.sides(water), rows.sides(corners), time)
         segments, self._initial_notes = with_initial_water(segments, grid, along_sides)
         land = rows.everywhere(dry_land) if self.boundaries.internal else None
         terms, walls = placed_inside(self.boundaries.internal, segments, terms, land)
@@ -205,13 +204,10 @@ class ShallowWaterADI(Fields, BaseModel):
         _, deepest = rows.extremes(water)
         options["dry_depth"] = depth_of_dry_faces(options["dry_depth"], deepest)
         self.setup = Setup(
-            grid=grid,
-            rows=rows,
-            bed=np.where(dry_land, OUTSIDE, self._bed - level),
-            level=level,
+            grid=grid, rows=rows,
+            bed=np.where(dry_land, OUTSIDE, self._bed - level), level=level,
             segments=segments,
-            friction=friction, law=law,
-            terms=terms,
+            friction=friction, law=law, terms=terms,
             **options,
             deepest=deepest,
             kernels=one_of("kernels", kernels, ("fast", "reference")),
@@ -219,10 +215,6 @@ class ShallowWaterADI(Fields, BaseModel):
             maps=maps, time_statistics=averaged,
             cross_sections=CrossSections(cross_sections, grid) if cross_sections else None,
         )  # fmt: skip
-        with rows.agreed_errors():
-            check_wet(thickness, dry_land, rows, drying == "on")
-            speed = {f"velocity_{a}": u for a, u in (("x", velocity_x), ("y", velocity_y))}
-            discharge = [thickness * checked_field(name, u, rows, "centre") for name, u in speed.items()]
         self._begin(surface - level, discharge, time)
 
     def _begin(self, surface: np.ndarray, discharge: list[np.ndarray], start: float) -> None:
@@ -396,7 +388,8 @@ def _check_fields_fit(rows: LocalRows, device: Any, precision: str) -> None:
     The check precedes the allocation of arrays of the grid size on the host.
     """
     chosen = device_for(device, ShallowWaterADI.kind, rows.grid.cells, precision)
-    check_memory(rows.held_grid, chosen, precision, DEVICE_WORDS, MAX_MARGIN)
+    with rows.agreed_errors():
+        check_memory(rows.held_grid, chosen, precision, DEVICE_WORDS, MAX_MARGIN)
 
 
 def _friction(manning: Any, chezy: Any, gravity: float, rows: LocalRows) -> tuple[np.ndarray, str]:

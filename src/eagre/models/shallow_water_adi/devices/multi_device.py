@@ -77,7 +77,7 @@ def local_rows(device: Any, grid: Grid, kernels: str = "fast") -> LocalRows:
     """Return the rows of this process: its slab with the largest overlap, and a row for the fluxes at their ends."""
     count = len(device.devices) if isinstance(device, Group) else 1
     margin = grid.ny if kernels == "reference" else 1 + max(JOINED_OVERLAP, int(MAX_OVERLAP * (grid.ny // count)))
-    return LocalRows.of(device, grid, JOINED_OVERLAP, margin, parts=slab_heights)
+    return LocalRows.of(device, grid, JOINED_OVERLAP, margin, heights_of=slab_heights)
 
 
 class Subdomain(Rows):
@@ -118,7 +118,7 @@ class Subdomain(Rows):
         return {**state, **fields, **maps}
 
     def widened(self, state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return the fields and maps of the slab from those of its interior rows; 0 in the rows of neighbours."""
+        """Return fields and maps of all rows of the slab from the interior rows; 0 in the rows of neighbours."""
 
         def in_slab(name: str, values: np.ndarray) -> np.ndarray:
             if name in NUMBERS or values.size == 1:
@@ -211,8 +211,7 @@ class DecomposedEngine(StepBatches):
         """Change the time step; see `Engine.restagger`."""
         if dt != self.dt:
             self.device.synchronize()
-            for engine in self.engines:
-                engine.take_up_now(time)
+            self._take_up_now(time)
             self.device.local_values(lambda rank: self.engines[rank].restagger_fluxes(dt))
             self.parity = 0
             self.set_time_step(dt)
@@ -358,8 +357,9 @@ class DecomposedEngine(StepBatches):
         return self.collected(lambda rows: rows.maps())
 
     def _take_up_now(self, time: float | None) -> None:
-        for engine in self.engines if time is not None else ():
-            engine.take_up_now(time)
+        if time is not None:
+            for engine in self.engines:
+                engine.take_up_now(time)
 
     def resume_maps(self, state: dict[str, np.ndarray], time: float) -> None:
         """Restore the maps, in the rows of this process; see `Engine.resume_maps`."""

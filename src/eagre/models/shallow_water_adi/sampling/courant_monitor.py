@@ -97,7 +97,7 @@ class CourantMonitor:
 def _shallowest(engine: Any, row: int) -> tuple[int, int]:
     """Return the cell of a row with the minimum depth."""
     j, i = np.full(engine.setup.grid.nx, row), np.arange(engine.setup.grid.nx)
-    surface, bed = engine.sample(j, i)[0].astype(float), engine.setup.rows.at(engine.setup.bed, j, i)
+    surface, bed = engine.sample(j, i)[0].astype(float), engine.setup.rows.values_in(engine.setup.bed, j, i)
     return row, int(np.argmin(np.where(bed < LAND, surface - bed, np.inf)))
 
 

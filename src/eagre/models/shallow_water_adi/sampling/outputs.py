@@ -164,8 +164,8 @@ class Fields:
         p, q_before, q_after = engine.fluxes()
         z, q = engine.surface(), _mean(q_before, q_after)
         fluxes = (_mean(p[:, 1:], p[:, :-1]), _mean(q[1:], q[:-1]))
-        pairs = (fluxes, velocities_of(z, p, q, setup.bed, setup.face_dry_depth))
-        return rows.owned(z), *(tuple(map(rows.owned, pair)) for pair in pairs)
+        u, v = velocities_of(z, p, q, setup.bed, setup.face_dry_depth)
+        return rows.owned(z), (rows.owned(fluxes[0]), rows.owned(fluxes[1])), (rows.owned(u), rows.owned(v))
 
     @property
     def bed(self) -> np.ndarray:
@@ -190,7 +190,7 @@ class Fields:
 
     def _beds_at(self, j: np.ndarray, i: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
         """Return the beds of the scheme (`beds_at`) and of the case in cells (j, i), m."""
-        return beds_at(self.setup, j, i), self.setup.rows.at(self._bed, j, i)
+        return beds_at(self.setup, j, i), self.setup.rows.values_in(self._bed, j, i)
 
     def _values_of(
         self,

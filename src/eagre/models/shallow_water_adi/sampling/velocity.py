@@ -112,7 +112,7 @@ def beds_at(setup: Any, j: np.ndarray, i: np.ndarray) -> list[np.ndarray]:
     ny, nx = setup.grid.shape
     j, i = (np.stack([one + shift for shift in shifts]) for one, shifts in ((j, _UP), (i, _RIGHT)))
     inside = (j >= 0) & (j < ny) & (i >= 0) & (i < nx)
-    return [*np.where(inside, setup.rows.at(setup.bed, np.clip(j, 0, ny - 1), np.clip(i, 0, nx - 1)), OUTSIDE)]
+    return [*np.where(inside, setup.rows.values_in(setup.bed, np.clip(j, 0, ny - 1), np.clip(i, 0, nx - 1)), OUTSIDE)]
 
 
 _UP, _RIGHT = (0, 0, 0, -1, 1), (0, -1, 1, 0, 0)  # of a cell and its neighbours to the west, east, south and north
