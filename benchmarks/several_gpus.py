@@ -27,12 +27,13 @@ from eagre.backend.timing import copy_bandwidth, times_of
 from eagre.constants import GRAVITY
 from eagre.laboratory.bench import machine
 from eagre.laboratory.cases import mike21
+from eagre.local_rows import LocalRows
 from eagre.models.shallow_water import setup as explicit
 from eagre.models.shallow_water.datum import Datum
 from eagre.models.shallow_water.devices import multi_device
 from eagre.models.shallow_water_adi.devices.multi_device import engine_for
-from eagre.models.shallow_water_adi.engine import Setup
 from eagre.models.shallow_water_adi.memory_layout import padded
+from eagre.models.shallow_water_adi.setup import Setup
 from eagre.terms.collect import terms_of
 
 ROUND = 1.6e9  # points times steps that are timed at once, about
@@ -82,10 +83,11 @@ class Pool:
     def __init__(self, nx: int, ny: int, precision: str, device: Any) -> None:
         grid = Grid(nx, ny, mike21.DX, mike21.DX)
         setup = Setup(
-            grid=grid, bed=np.broadcast_to(-mike21.STILL_DEPTH, grid.shape), segments=Boundaries().segments(grid),
+            grid=grid, rows=LocalRows.whole(grid),
+            bed=np.broadcast_to(-mike21.STILL_DEPTH, grid.shape), segments=Boundaries().segments(grid),
             friction=np.broadcast_to(GRAVITY / mike21.STRICKLER**2, grid.shape), law="manning",
-            terms=terms_of((), grid), gravity=GRAVITY, viscosity=0.0, dissipation=True, momentum_advection=True,
-            drying=True, dry_depth=1e-3, time_step=mike21.DT, deepest=mike21.STILL_DEPTH + 1.0,
+            terms=terms_of((), grid), gravity=GRAVITY, viscosity=0.0, dissipation="froude", momentum_advection="on",
+            drying="on", start="half-step", dry_depth=1e-3, time_step=mike21.DT, deepest=mike21.STILL_DEPTH + 1.0,
         )  # fmt: skip
         self.device = select_devices(device)
         self.engine = engine_for(setup, self.device, precision)
@@ -105,7 +107,7 @@ class Pool:
         for _ in range(self.steps // 2):
             self.device.run(self.pair())
         assert self.engine.bad_cell() is None
-        return self.engine.surface()
+        return self.engine.collected(lambda rows: rows.fields())["z"]
 
     def pair(self) -> list[Any]:
         """The launches, or the stages, of two steps."""
@@ -121,7 +123,8 @@ class Basin:
         grid = Grid(nx, ny, 1.0, 1.0)
         bed = 0.1 * np.cos(5.0 * grid.y_corner / ny)[:, None] * np.sin(7.0 * grid.x_corner / nx)
         setup = explicit.Setup(
-            grid=grid, bed=bed, segments=Boundaries().segments(grid), manning=np.broadcast_to(0.03, grid.shape),
+            grid=grid, rows=LocalRows.whole(grid),
+            bed=bed, segments=Boundaries().segments(grid), manning=np.broadcast_to(0.03, grid.shape),
             terms=terms_of((), grid), scheme="rk2", wet_dry="hydrostatic", active_tiles="auto", minmod_theta=1.3,
             kappa=1e-4, gravity=GRAVITY, courant_number=0.25, time_step_control="predicted", longest_step=0.05,
             first_step=0.05, fixed=True, datum=Datum(0.0, precision == "single"),

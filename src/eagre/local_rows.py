@@ -7,7 +7,7 @@ a run in one process, all rows are local and the operations do nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -62,10 +62,14 @@ class LocalRows:
     high: int
 
     @classmethod
-    def of(cls, device: Any, grid: Grid, min_rows: int = 1, margin: int = MARGIN, walls: int = 0) -> LocalRows:
+    def of(
+        cls, device: Any, grid: Grid, min_rows: int = 1, margin: int = MARGIN, walls: int = 0,
+        heights_of: Callable[[int, int], Sequence[int]] = equal_parts,
+    ) -> LocalRows:  # fmt: skip
         """Return the rows of this process and `margin` rows of its neighbours.
 
         walls : rows on the southern and on the northern wall, which the first and the last process have in addition.
+        heights_of : returns the numbers of rows of all processes from the number of rows and of processes.
 
         Raises
         ------
@@ -76,7 +80,7 @@ class LocalRows:
             return cls.whole(grid)
         count, inner = len(device.devices), grid.ny - 2 * walls
         check_thickness(device, inner, min_rows, "rows", f"{min_rows} rows or more each")
-        starts = np.cumsum([walls, *equal_parts(inner, count)])
+        starts = np.cumsum([walls, *heights_of(inner, count)])
         starts[0], starts[-1] = 0, grid.ny
         first, last = int(starts[device.rank]), int(starts[device.rank + 1])
         return cls(grid, device, first, last, max(first - margin, 0), min(last + margin, grid.ny))
@@ -97,9 +101,10 @@ class LocalRows:
 
     def held(self, values: Any, location: str = "centre") -> Any:
         """Return the rows low .. high - 1 of a field of the whole domain, (.., ny, nx); other values are unchanged."""
-        if self.group is None or np.shape(values)[-2:] != self.grid.shape_of(location):
+        rows, columns = self.grid.shape_of(location)
+        if self.group is None or np.shape(values)[-2:] != (rows, columns):
             return values
-        return np.asarray(values)[..., self.low : self.high + (location == "corner"), :]
+        return np.asarray(values)[..., self.low : self.high + rows - self.grid.ny, :]
 
     def held_levels(self, levels: Levels) -> Levels:
         """Return levels over the terrain of the rows low .. high - 1."""
@@ -120,10 +125,24 @@ class LocalRows:
         """Return the values of all processes, which are small."""
         return [value] if self.group is None else self.group.each(lambda _: value)
 
-    def extremes(self, values: np.ndarray) -> tuple[float, float]:
-        """Return the minimum and the maximum of a host field in the domain."""
-        each = self.each((float(values.min()), float(values.max())))
+    def extremes(self, values: np.ndarray, where: Any = True) -> tuple[float, float]:
+        """Return the minimum and the maximum of a host field in the domain; inf and -inf if `where` is False."""
+        low, high = values.min(where=where, initial=np.inf), values.max(where=where, initial=-np.inf)
+        each = self.each((float(low), float(high)))
         return min(low for low, _ in each), max(high for _, high in each)
+
+    def everywhere(self, values: np.ndarray) -> np.ndarray:
+        """Return a host field of the whole domain, in all processes."""
+        return values if self.group is None else np.concatenate(self.each(self.owned(values)))
+
+    def values_in(self, values: np.ndarray, j: np.ndarray, i: np.ndarray) -> np.ndarray:
+        """Return the values of a host field in cells (j, i) of the domain, in all processes."""
+        local = np.zeros(np.broadcast_shapes(j.shape, i.shape), values.dtype)
+        here = np.broadcast_to((j >= self.first) & (j < self.last), local.shape)
+        j, i = (np.broadcast_to(one, local.shape)[here] for one in (j, i))
+        for cells, cell_values in self.each((here, values[j - self.low, i])):
+            local[cells] = cell_values
+        return local
 
     @contextmanager
     def agreed_errors(self) -> Iterator[None]:
@@ -153,10 +172,13 @@ class LocalRows:
         along_x = np.concatenate([each[0][0], each[-1][1]])
         return Sides(along_x, np.concatenate([one[2] for one in each]))
 
+    def row_means(self, values: np.ndarray) -> np.ndarray:
+        """Return the means of a host field over each row of the domain."""
+        return np.concatenate(self.each(self.owned(values).mean(axis=1)))
+
     def means(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the means of a host field over each row and each column, bitwise equal to the means of one process."""
-        owned = self.owned(values)
-        rows = np.concatenate(self.each(owned.mean(axis=1)))
+        owned, rows = self.owned(values), self.row_means(values)
         if self.group is None:
             return rows, values.mean(axis=0)
         sums = np.zeros((0, values.shape[1]))

@@ -97,17 +97,6 @@ def test_the_files_of_one_process(folders):
     assert_same_files(ours, theirs)
 
 
-def test_the_files_of_an_implicit_run(folders):
-    """As of as many devices of one process; its gauges are sampled during the run."""
-    text = CASE.replace('"shallow-water"', '"shallow-water-adi"\n[numerics]\ntime_step = "0.3 s"')
-    ours, theirs = folders("ours", "theirs", text=text)
-    done = mpi_eagre(2, ours, "run", "case.toml")
-    assert done.returncode == 0, done.stderr
-    eagre(theirs, "run", "case.toml", "--set", "run.device=cpu,cpu")
-    assert_same_files(ours, theirs)
-    assert len((ours / "gauges.csv").read_text().splitlines()) >= 41
-
-
 def test_a_restart_in_another_number_of_processes(folders):
     whole, first, second = folders("whole", "first", "second")
     eagre(whole, "run", "case.toml")
@@ -137,8 +126,27 @@ ZONES = """{"type": "FeatureCollection", "features": [{"type": "Feature", "prope
 {"type": "Polygon", "coordinates": [[[5, 5], [30, 8], [20, 26], [5, 5]]]}}]}"""
 
 
-def test_fields_of_files_in_the_rows_of_each_process(folders):
-    ours, theirs = folders("ours", "theirs", text=FILES)
+IMPLICIT = (
+    FILES.replace('"shallow-water"', '"shallow-water-adi"')
+    .replace('{ kind = "outflow" }', '{ kind = "absorbing" }')
+    .replace('file = "maps.nc"', 'file = "maps.nc"\nmean = ["depth"]')
+    + """
+[[boundaries.internal]]
+kind = "discharge"
+rate = "0.5 m3/s"
+area = [[8.0, 6.0], [20.0, 8.0], [12.0, 27.0]]
+[land_mask]
+where = "hypot(x - 14, y - 20) < 4"
+[numerics]
+time_step = "0.3 s"
+"""
+)
+
+
+@pytest.mark.parametrize(("text", "device"), [(FILES, "cpu"), (IMPLICIT, "cpu,cpu,cpu")])
+def test_fields_of_files_in_the_rows_of_each_process(folders, text, device):
+    """The implicit model has the bits of as many devices; its gauges are sampled during the run."""
+    ours, theirs = folders("ours", "theirs", text=text)
     bed = -1.0 + 0.02 * np.arange(40) + 0.3 * np.sin(np.arange(30) / 4.0)[:, None]
     for folder in (ours, theirs):
         lines = "\n".join(" ".join(map(str, row)) for row in bed[::-1])
@@ -146,8 +154,9 @@ def test_fields_of_files_in_the_rows_of_each_process(folders):
         (folder / "zones.geojson").write_text(ZONES)
     done = mpi_eagre(3, ours, "run", "case.toml")
     assert done.returncode == 0, done.stdout + done.stderr
-    eagre(theirs, "run", "case.toml")
+    eagre(theirs, "run", "case.toml", "--set", f"run.device={device}")
     assert_same_files(ours, theirs)
+    assert len((ours / "gauges.csv").read_text().splitlines()) >= 41
 
 
 HELD = """
@@ -157,26 +166,32 @@ from mpi4py import MPI
 
 def build(device):
     grid = eagre.Grid(40, 30, 1.0, 1.0)
-    model = eagre.ShallowWater(grid, np.full((31, 41), -1.0), depth=1.0, manning=0.03, device=device)
-    setup = model.setup
-    held = setup.bed.shape[0], setup.manning.shape[0], [one.bed.strides[0] > 0 for one in slabs(model)]
-    for rows in MPI.COMM_WORLD.gather(held, root=0) or ():
-        print("rows", *rows)
+    given = {"depth": 1.0, "manning": 0.03, "device": device}
+    explicit = eagre.ShallowWater(grid, np.full((31, 41), -1.0), **given)
+    implicit = eagre.ShallowWaterADI(grid, np.full((31, 41), -1.0), 0.3, land_mask=np.eye(30, 40) > 0.0, **given)
+    for model in (explicit, implicit):
+        memory = [slab.setup.bed.strides[0] > 0 for slab in model._engine.subdomains]
+        whole = [max(map(np.size, model.state().values())) > 1000, model.field("depth").size > 1000]
+        checkpoint = [max(map(np.size, one.values())) < 2500 for one in model._stepper.state()["slabs"] if one]
+        held = model.setup.bed.shape[0], *checkpoint, *whole, *memory
+        for rows in MPI.COMM_WORLD.gather(held, root=0) or ():
+            print("rows", *rows)
     return model
-
-def slabs(model):
-    return [slab.setup for slab in getattr(model._engine, "subdomains", ())]
 
 eagre.distributed(build, "cpu")
 """
 
 
 def test_a_process_holds_its_rows(tmp_path):
-    """And two rows of each neighbour; set-ups of other slabs have no memory."""
+    """And rows of each neighbour: two, or four of the implicit model; set-ups of other slabs have no memory.
+
+    Rows of the bed (corners or centres); rows of the checkpoint; whole state and field; memory of the slabs.
+    """
     (tmp_path / "script.py").write_text(HELD)
-    lines = mpiexec(3, str(tmp_path / "script.py")).stdout.splitlines()
-    assert lines == ["rows 13 12 [True, False, False]", "rows 15 14 [False, True, False]",
-                     "rows 13 12 [False, False, True]"]  # fmt: skip
+    lines = [line.split()[1:] for line in mpiexec(3, str(tmp_path / "script.py")).stdout.splitlines()]
+    assert [line[0] for line in lines] == ["13", "15", "13", "14", "18", "14"]
+    slabs = [[str(rank == other) for other in range(3)] for rank in range(3)]
+    assert [line[1:] for line in lines] == 2 * [["True", *2 * [str(n == 0)], *slabs[n]] for n in range(3)]
 
 
 AIR = """

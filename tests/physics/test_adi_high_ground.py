@@ -9,6 +9,7 @@ import pytest
 
 import eagre
 from eagre.kernels.water_sums import rounding_rows, water_balance
+from eagre.local_rows import LocalRows
 from eagre.models.shallow_water_adi.inputs import level_of
 
 HIGH = 1024.0  # m; added to multiples of 2^-10 it is exact
@@ -139,8 +140,8 @@ def test_restarts_go_on_over_any_level():
 
 
 def test_the_level():
-    land = np.array([[False, True]])
-    assert level_of("single", np.array([[995.0, -1e4]]), land) == 992.0
-    assert level_of("single", np.array([[-7.0, 5.0]]), land) == 0.0
-    assert level_of("double", np.array([[995.0, 5.0]]), land) == 0.0
-    assert level_of("single", np.array([[995.0, 5.0]]), np.ones((1, 2), bool)) == 0.0
+    land, rows = np.array([[False, True]]), LocalRows.whole(eagre.Grid(2, 1, 1.0, 1.0))
+    assert level_of("single", np.array([[995.0, -1e4]]), land, rows) == 992.0
+    assert level_of("single", np.array([[-7.0, 5.0]]), land, rows) == 0.0
+    assert level_of("double", np.array([[995.0, 5.0]]), land, rows) == 0.0
+    assert level_of("single", np.array([[995.0, 5.0]]), np.ones((1, 2), bool), rows) == 0.0

@@ -12,8 +12,9 @@ from mpi_runs import RUNS, assert_same, hashes
 
 @pytest.fixture(scope="module")
 def in_processes():
-    """Hashes of all runs in 2 and 3 processes; one start for each number."""
-    return {count: json.loads(mpiexec(count, "tests/mpi_runs.py", *RUNS).stdout.splitlines()[-1]) for count in (2, 3)}
+    """Hashes of all runs in 2 and 3 processes; one start for each number. An error of one process ends all."""
+    program = ("-m", "mpi4py", "tests/mpi_runs.py", *RUNS)
+    return {count: json.loads(mpiexec(count, *program).stdout.splitlines()[-1]) for count in (2, 3)}
 
 
 @pytest.mark.parametrize("count", [2, 3])

@@ -119,5 +119,5 @@ def test_highest_surface_is_that_of_water():
 def test_cells_of_extremes():
     depth, speed = np.array([[1.0, -3.0], [2.0, 5.0]]), np.array([[0.0, 1.0], [7.0, 2.0]])
     assert [cell_of_extreme(name, depth, speed) for name in ("max_depth", "min_depth", "max_speed")] == [
-        (1, 1), (0, 1), (1, 0),
+        (5.0, 1, 1), (3.0, 0, 1), (7.0, 1, 0),
     ]  # fmt: skip

@@ -10,6 +10,7 @@ import numpy as np
 from eagre.boundaries.base import Condition, InitialWater
 from eagre.boundaries.sides import SIDES, FaceRange
 from eagre.grid import Grid
+from eagre.local_rows import Sides
 
 
 def with_initial_water(
@@ -33,11 +34,14 @@ def with_initial_water(
     return settled, OpenSides(settled, grid).initial_notes(water)
 
 
-def water_of(
-    surface: np.ndarray, depth: np.ndarray, bed: np.ndarray, time: float
-) -> Callable[[FaceRange], InitialWater]:
+def water_of(surface: Sides, depth: Sides, bed: Sides, time: float) -> Callable[[FaceRange], InitialWater]:
     """Return a function that returns the initial water along a segment; see `FaceRange.initial_water`."""
-    return lambda segment: segment.initial_water(surface, depth, bed, time)
+
+    def water(segment: FaceRange) -> InitialWater:
+        side = segment.side
+        return segment.initial_water(surface.of(side), depth.of(side), bed.of(side), time)
+
+    return water
 
 
 class OpenSides:

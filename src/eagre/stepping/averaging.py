@@ -72,7 +72,7 @@ class Averaging:
             numbers[SINCE], numbers[EVERY] = max(time, self.plan.start), self.plan.every
             numbers[LAST] = numbers[SEEN] = time
             start = np.array(self.plan.planes.start()).reshape(-1, *(1,) * len(self._shape))
-            self._device.fill(self.sums, start * np.ones(self.sums.shape))
+            self._device.fill(self.sums, np.broadcast_to(start, self.sums.shape))
             self._device.fill(self.numbers, numbers)
 
     @property
@@ -86,11 +86,19 @@ class Averaging:
         return float(self._device.host(self.numbers)[SINCE])
 
     def state(self) -> dict[str, np.ndarray]:
-        """Return the data for a restart; empty without time statistics."""
+        """Return the data for a restart, of several processes in the first only; empty without time statistics."""
+        return self._state_of(self._device.collect)
+
+    def local_state(self) -> dict[str, Any]:
+        """Return the statistics in the rows of this process, for `take_over`; empty without time statistics."""
+        return self._state_of(lambda arrays: {name: self._device.local_copy(one) for name, one in arrays.items()})
+
+    def _state_of(self, copies: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+        """Return the sums, which are copied by a function, and the numbers."""
         if self.plan is None:
             return {}
-        sums, numbers = self._device.host(self.sums), self._device.host(self.numbers)
-        return {"maps_averages": sums, "maps_weights": np.append(numbers, self.plan.key)}
+        sums, numbers = copies({"maps_averages": self.sums}), self._device.host(self.numbers)
+        return sums and {**sums, "maps_weights": np.append(numbers, self.plan.key)}
 
     def take_over(self, state: Mapping[str, np.ndarray], time: float) -> None:
         """Continue with the statistics of a state, or start at a time, s, if the state has none or others."""

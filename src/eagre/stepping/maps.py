@@ -274,11 +274,6 @@ def maps_of_rows(state: Mapping[str, np.ndarray], first: int, last: int) -> dict
     return rows_of_maps
 
 
-def join_maps(states: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Return the maps of the whole domain from the states of its row slabs."""
-    return {name: join_rows(name, [state[name] for state in states]) for name in states[0]}
-
-
 def join_rows(name: str, slabs: Sequence[np.ndarray]) -> np.ndarray:
     """Return a field of the whole domain from the fields of its row slabs; the numbers of maps are the same in all."""
     return slabs[0] if name in NUMBERS or slabs[0].size == 1 else np.concatenate(slabs, axis=-2)

@@ -144,8 +144,8 @@ def highest_surface(surface: np.ndarray, bed: np.ndarray) -> float:
     return float(np.max(surface, where=surface > bed, initial=-math.inf))
 
 
-def cell_of_extreme(name: str, depth: np.ndarray, speed: np.ndarray) -> tuple[int, int]:
-    """Return (j, i) of "max_speed", "max_depth" or "min_depth"."""
-    extreme = {"max_speed": speed, "max_depth": depth, "min_depth": -depth}[name]
-    j, i = np.unravel_index(np.argmax(extreme), extreme.shape)
-    return int(j), int(i)
+def cell_of_extreme(name: str, depth: np.ndarray, speed: np.ndarray) -> tuple[float, int, int]:
+    """Return "max_speed", "max_depth" or minus "min_depth", and its cell (j, i)."""
+    values = {"max_speed": speed, "max_depth": depth, "min_depth": -depth}[name]
+    j, i = np.unravel_index(np.argmax(values), values.shape)
+    return float(values[j, i]), int(j), int(i)

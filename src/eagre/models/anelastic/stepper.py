@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -197,19 +198,20 @@ class Stepper:
 
     def whole_state(self) -> State:
         """Return the complete state for a bitwise identical restart; the fields are in the first process only."""
-        return self.engine.state() | self._run_state()
+        return self.engine.state() | self._run_state(self.maps.state)
 
     def state(self) -> State:
         """Return the complete state, with the fields of the rows of this process, for `restore`."""
-        return self.engine.local_state() | self._run_state()
+        return self.engine.local_state() | self._run_state(self.maps.local_state)
 
     def checkpoint_state(self) -> State:
         """Return the state for the in-memory checkpoint, in the memory of the engine."""
-        return self.engine.checkpoint() | self._run_state()
+        return self.engine.checkpoint() | self._run_state(self.maps.local_state)
 
-    def _run_state(self) -> State:
-        statistics = self.maps_state() | ({} if self.profiles is None else self.profiles.state())
-        return {**statistics, "clock": np.array([self._landed, self._since, self.time_step])}
+    def _run_state(self, maps_state: Callable[[], State]) -> State:
+        self.maps.note(self.time)
+        profiles = {} if self.profiles is None else self.profiles.state()
+        return {**maps_state(), **profiles, "clock": np.array([self._landed, self._since, self.time_step])}
 
     def maps_state(self) -> State:
         """Return the time statistics up to the current time."""

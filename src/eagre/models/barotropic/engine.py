@@ -19,7 +19,7 @@ from eagre.models.barotropic.subdomain import Subdomain
 from eagre.runtime.runtime import Runtime
 from eagre.solvers.poisson.box_cuda import Box
 from eagre.solvers.poisson.slabs import Slab, slab_heights
-from eagre.stepping.maps import join_maps, maps_of_rows
+from eagre.stepping.maps import NUMBERS, join_rows, maps_of_rows
 from eagre.stepping.step_graphs import StepGraphs
 
 MIN_ROWS = 4  # minimum number of rows per device
@@ -117,7 +117,8 @@ class Engine:
     def local_state(self) -> dict[str, Any]:
         """Return the state in the rows of this process, for `restore_local`."""
         self.device.synchronize()
-        return {"slabs": self._local_values(lambda one: one.fields.state()), **self._small_state()}
+        slabs = self._local_values(lambda one: one.fields.state() | one.averages.state())
+        return {"slabs": slabs, **self._small_state()}
 
     def restore_local(self, state: dict[str, Any]) -> None:
         """Restore a state of `local_state`."""
@@ -151,24 +152,20 @@ class Engine:
         def rows_of(rank: int) -> dict[str, np.ndarray]:
             rows = slice(int(rank > 0), None if rank == last else -1)
             fields = evaluate(self.subdomains[rank])
-            return {name: one[rows] for name, one in fields.items() if one.ndim == 2 and name != "particles"}
+            arrays = {name: one[..., rows, :] for name, one in fields.items() if one.ndim > 1 and name != "particles"}
+            return arrays | {name: fields[name] for name in NUMBERS if name in fields}
 
-        return self.device.collect(rows_of, lambda _, arrays: np.concatenate(arrays))
+        return self.device.collect(rows_of, join_rows)
 
     def maps_state(self) -> dict[str, np.ndarray]:
-        """Return the time statistics in the format of one device."""
-        self.device.synchronize()
-        each, last = [one.averages.state() for one in self.subdomains], len(self.subdomains) - 1
-        if not self._heights:
-            return each[0]
-        rows = [(rank > 0, height + 1 + (rank == last)) for rank, height in enumerate(self._heights)]
-        return join_maps([one | maps_of_rows(one, *row_range) for one, row_range in zip(each, rows, strict=True)])
+        """Return the time statistics in the format of one device, of several processes in the first only."""
+        return self._collected(lambda one: one.averages.state())
 
     def resume_maps(self, state: Mapping[str, np.ndarray], time: float) -> None:
-        """Load time statistics in the format of one device."""
-        for one in self.subdomains:
-            local = maps_of_rows(state, one.rows.start, one.rows.stop) if self._heights else {}
-            one.averages.take_over({**state, **local}, time)
+        """Load time statistics of `local_state`, or in the format of one device."""
+        for one, local in zip(self.subdomains, state.get("slabs", [None] * len(self.subdomains)), strict=True):
+            rows = maps_of_rows(state, one.rows.start, one.rows.stop) if self._heights else {}
+            one.averages.take_over(local or {**state, **rows}, time)
 
     # -- fields and sums ----------------------------------------------------------------------------
 

@@ -87,16 +87,16 @@ class Stepper:
 
     def state(self) -> State:
         """Return all data that a bitwise identical restart needs, with the fields of the rows of this process."""
-        return {**self.engine.local_state(), **self._times_and_maps()}
+        return {**self.engine.local_state(), **self._times()}
 
     def whole_state(self) -> State:
         """Return the state for restart files; the fields are in the first process only."""
-        return {**self.engine.state(), **self._times_and_maps()}
+        return {**self.engine.state(), **self.engine.maps_state(), **self._times()}
 
-    def _times_and_maps(self) -> State:
+    def _times(self) -> State:
         landed = math.nan if self._landed is None else self._landed
         times = {"start": self.start, "landed": landed, "time_step": self.setup.time_step}
-        return {**self.engine.maps_state(), **{k: np.array(time) for k, time in times.items()}}
+        return {k: np.array(time) for k, time in times.items()}
 
     def restore(self, state: State) -> None:
         """Restore a state of `state` of this model."""

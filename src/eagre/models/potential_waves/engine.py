@@ -150,11 +150,12 @@ class Engine:
         return self.averages.state()
 
     def statistics_now(self) -> dict[str, np.ndarray]:
-        """Return the surface statistics, including the present state; empty if they are not enabled."""
+        """Return the surface statistics, including the present state; empty without them or in other processes."""
         if self.statistics is None or self.setup.statistics is None:
             return {}
         self.statistics.take_up(self._clock())
-        return self.setup.statistics.values(self.statistics.state(), {})
+        state = self.statistics.state()
+        return self.setup.statistics.values(state, {}) if state else {}
 
     def flow(self) -> Flow:
         """Return the flow below the present surface.
@@ -216,21 +217,25 @@ class Engine:
 
         Of several processes, only the first has the fields.
         """
-        return self._small_state() | self.device.collect(self._state_arrays())
+        return self._other_state(lambda one: one.state()) | self.device.collect(self._state_arrays())
 
     def local_state(self) -> dict[str, Any]:
         """Return the state in the rows of this process, for `restore`."""
-        return self._small_state() | {name: self.device.local_copy(one) for name, one in self._state_arrays().items()}
+        fields = {name: self.device.local_copy(one) for name, one in self._state_arrays().items()}
+        return self._other_state(lambda one: one.local_state()) | fields
 
     def _state_arrays(self) -> dict[str, Any]:
         laplace = self.laplace
         return {"surface": laplace.fields, "psi": laplace.psi, "psi_before": self._steps.psi_mid, "w": laplace.w}
 
-    def _small_state(self) -> dict[str, np.ndarray]:
-        """Return the averages, the breaking events, the counts and the numbers of the next Laplace solve."""
-        more, count = self.averages.state(), self._steps.first_iterations
+    def _other_state(self, state_of: Callable[[SurfaceAverages], dict[str, Any]]) -> dict[str, Any]:
+        """Return the averages, the breaking events, the counts and the numbers of the next Laplace solve.
+
+        state_of : returns the state of averages.
+        """
+        more, count = state_of(self.averages), self._steps.first_iterations
         if self.statistics is not None:
-            more |= {name.replace("maps", "statistics"): value for name, value in self.statistics.state().items()}
+            more |= {name.replace("maps", "statistics"): value for name, value in state_of(self.statistics).items()}
         if self.breaking is not None:
             none = np.zeros(len(Breaker._fields))  # an extra first row, because files cannot hold empty arrays
             more["breakers"] = np.array([none, *self.breaking.log])

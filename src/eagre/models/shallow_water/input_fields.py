@@ -10,6 +10,7 @@ import numpy as np
 
 from eagre.boundaries import FaceRange
 from eagre.boundaries.base import InitialWater
+from eagre.boundaries.open_sides import water_of
 from eagre.checks import checked_field, initial_surface
 from eagre.grid import Grid
 from eagre.local_rows import LocalRows, Sides
@@ -77,13 +78,7 @@ class InputFields(NamedTuple):
 
     def water_along(self, bed: Sides, time: float) -> Callable[[FaceRange], InitialWater]:
         """Return a function that returns the initial water along a segment; bed : corners, m."""
-        surface, depth = self.rows.sides(self.surface), self.rows.sides(self.depth)
-
-        def water(segment: FaceRange) -> InitialWater:
-            side = segment.side
-            return segment.initial_water(surface.of(side), depth.of(side), bed.of(side), time)
-
-        return water
+        return water_of(self.rows.sides(self.surface), self.rows.sides(self.depth), bed, time)
 
 
 def first_step(surface: np.ndarray, depth: np.ndarray, grid: Grid, courant_number: float, gravity: float) -> float:

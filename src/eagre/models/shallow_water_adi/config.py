@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -51,15 +52,17 @@ class ShallowWaterADICase(WaterCase):
     numerics: ImplicitSection = case_key("the section [numerics]", {"time_step": "20 s"})
 
     def build(self, device: Any = None, precision: str | None = None) -> ShallowWaterADI:
+        from eagre.models.shallow_water_adi.devices.multi_device import local_rows
         from eagre.models.shallow_water_adi.model import ShallowWaterADI
 
-        rows, corners, bed = self._terrain()
-        grid = rows.grid
-        options = self._options(rows, bed, self.friction, device, precision, gravity=self.numerics.gravity)
+        rows, corners, bed = self._terrain(partial(local_rows, device if device is not None else self.run.device))
+        with rows.agreed_errors():
+            options = self._options(rows, bed, self.friction, device, precision, gravity=self.numerics.gravity)
+            if self.land_mask is not None:
+                mask = self._values("land_mask", self.land_mask, "where", rows, bed)
+                options["land_mask"] = np.broadcast_to(mask, rows.shape_of("centre")) != 0
+        del bed
         if precision is None and "precision" not in self.run.model_fields_set:
             options["precision"] = None  # chosen by the model
-        if self.land_mask is not None:
-            mask = self._values("land_mask", self.land_mask, "where", grid, bed)
-            options["land_mask"] = np.broadcast_to(mask, grid.shape) != 0
         with self.naming("initial", "friction", "numerics", "run", "maps"), self._naming_sources():
-            return ShallowWaterADI(grid, corners, **options, **self.numerics.model_dump(exclude_unset=True))
+            return ShallowWaterADI(rows.grid, corners, **options, **self.numerics.model_dump(exclude_unset=True))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from eagre.models.shallow_water_adi.memory_layout import PADDING, layout_of, pad
 from eagre.models.shallow_water_adi.sampling import diagnostics
 from eagre.models.shallow_water_adi.sampling.maps import BeginningAverages, MapAccumulator
 from eagre.models.shallow_water_adi.sampling.water_balance import Balance, CrossSectionVolumes
-from eagre.models.shallow_water_adi.setup import Setup
+from eagre.models.shallow_water_adi.setup import STATE, Setup
 from eagre.models.shallow_water_adi.sides import Side, end_switches, ends_on, sides_of
 from eagre.models.shallow_water_adi.step_graphs import StepBatches, steps_of
 from eagre.models.shallow_water_adi.sweeps import reference, sweep_cpu, sweep_cuda_x, sweep_cuda_y
@@ -26,16 +27,35 @@ from eagre.models.shallow_water_adi.sweeps.launch_parameters import EPSILON, Pla
 from eagre.models.shallow_water_adi.sweeps.segments import CpuSegments, CudaSegments
 from eagre.solvers.tridiagonal import columns
 from eagre.solvers.tridiagonal.link import Coupling
+from eagre.stepping.maps import maps_of_rows
+from eagre.terms.base import Quantity
 from eagre.terms.soil import Soil
 
 
-class Rows(NamedTuple):
-    """Rows first .. last - 1 of an engine, whose arrays start with row `low` of the domain."""
+class Rows:
+    """Rows first .. last - 1 of the domain in an engine, whose arrays start with row `low` of the domain."""
 
-    engine: Engine
-    first: int
-    last: int
-    low: int = 0
+    def __init__(self, engine: Engine, first: int, last: int, low: int = 0) -> None:
+        self.engine, self.first, self.last, self.low = engine, first, last, low
+
+    def owned(self, values: np.ndarray) -> np.ndarray:
+        """Return the rows first .. last - 1 of values in all rows of the engine; faces of the last slab have one more.
+
+        values : (.., rows, columns) at centres or at faces.
+        """
+        end = self.last - self.low
+        return values[..., self.first - self.low : None if end == self.engine.setup.grid.ny else end, :]
+
+    def fields(self) -> dict[str, np.ndarray]:
+        """Return host copies of the fields of a state (`STATE`)."""
+        p, q_before, q_after = self.engine.fluxes()
+        values = (self.engine.surface(), p, q_before, q_after)
+        return {name: self.owned(one) for name, one in zip(STATE, values, strict=True)}
+
+    def maps(self) -> dict[str, np.ndarray]:
+        """Return host copies of the maps."""
+        state = self.engine.local_maps()
+        return state | maps_of_rows(state, self.first - self.low, self.last - self.low)
 
 
 class Engine(StepBatches):
@@ -73,7 +93,7 @@ class Engine(StepBatches):
         self.q = [device.zeros(shape, real) for _ in range(2)]
         outside = cells.OUTSIDE if setup.may_dry else cells.BEYOND
         self.bed = device.array(padded(setup.bed, grid, real, outside))
-        uniform = bool((setup.friction == setup.friction.flat[0]).all())
+        uniform = bool(setup.friction.min() == setup.friction.max())
         self.uniform_friction = float(setup.friction.flat[0]) if uniform else None
         map_of = np.zeros((1, 1)) if uniform else padded(setup.friction, grid, real, 0.0)
         self._friction = device.array(map_of.astype(real))
@@ -82,12 +102,15 @@ class Engine(StepBatches):
         self._now = device.zeros((1, 1), np.float64)
         self.map_accumulator, self.averages = MapAccumulator(self), BeginningAverages(self)
         self.soil = Soil(setup.terms, device, real)
-        self.balance = Balance(setup.segments, grid, setup.bed, setup.terms, device)
+        self.balance = Balance(setup.segments, grid, setup.terms, device, self._total)
         self.lines = CrossSectionVolumes(setup.cross_sections, device)
         self._ends = [self._ends_of(sides) for sides in (("west", "east"), ("south", "north"))]
         bound = [terms_along(along, setup, device, real, self.values, len(self.sides)) for along in "xy"]
         self._terms = [with_walls(one, along, setup, device) for one, along in zip(bound, "xy", strict=True)]
         self.load_records()
+
+    def _total(self, source: Quantity) -> float:
+        return source.total(self.setup.grid, self.setup.bed < cells.LAND)
 
     def load_records(self) -> None:
         """Load the records in use of the time-varying fields."""
@@ -265,10 +288,15 @@ class Engine(StepBatches):
         Without a time the maps do not include the present state.
         """
         if time is not None:
-            self._take_up_now(time)
+            self.take_up_now(time)
+        return self.local_maps()
+
+    def local_maps(self) -> dict[str, np.ndarray]:
+        """Return host copies of the maps as last accumulated, and of the cumulative infiltration."""
         return {**self.map_accumulator.state(), **self.averages.state(), **self.soil.state()}
 
-    def _take_up_now(self, time: float) -> None:
+    def take_up_now(self, time: float) -> None:
+        """Accumulate the present state, at a time, s, in the maps."""
         self.device.fill(self._now, np.full((1, 1), time))
         work = (self.map_accumulator.take, self.averages.accumulate)
         self.device.run([launch for take in work for launch in take(self.parity, self._now, 0)])
@@ -292,6 +320,14 @@ class Engine(StepBatches):
     def subdomains(self) -> list[Rows]:
         """All rows, as of `DecomposedEngine`."""
         return [Rows(self, 0, self.setup.grid.ny)]
+
+    def collected(self, evaluate: Callable[[Rows], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+        """Return arrays of the domain; evaluate : see `DecomposedEngine.collected`."""
+        return evaluate(self.subdomains[0])
+
+    def each(self, evaluate: Callable[[Rows], Any]) -> list[Any]:
+        """Return a small value of all rows; see `DecomposedEngine.each`."""
+        return [evaluate(self.subdomains[0])]
 
     def launches(self, parity: int, row: int) -> list[Launch]:
         """Return the launches of a step; row : row of the series values of its first sweep."""
@@ -446,13 +482,26 @@ class Engine(StepBatches):
         self.balance.resume_settled(state)
         self.lines.resume(state)
 
+    def checkpoint_state(self, time: float | None) -> dict[str, Any]:
+        """Return the state with the maps, including the present state if its time, s, is given."""
+        return {**self.state(), **self.maps_state(time)}
+
+    def restore_checkpoint(self, state: dict[str, Any], time: float) -> None:
+        """Restore a state of `checkpoint_state`, at a time, s."""
+        self.restore(state)
+        self.resume_maps(state, time)
+
     def restagger(self, dt: float, time: float) -> None:
         """Change the time step at a time, s; q half a step away is interpolated linearly between its two values."""
         if dt == self.dt:
             return
-        self._take_up_now(time)  # as at a state check: the interpolated q differs by rounding error
-        state = self.state()
-        q_before, q_after = state["q_before"].astype(float), state["q_after"].astype(float)
-        mean, half = 0.5 * (q_after + q_before), 0.5 * (q_after - q_before) * (dt / self.dt)
-        self.set_state(state["z"], state["p"], mean - half, mean + half)
+        self.take_up_now(time)  # as at a state check: the interpolated q differs by rounding error
+        self.restagger_fluxes(dt)
         self.set_time_step(dt)
+
+    def restagger_fluxes(self, dt: float) -> None:
+        """Set q half a step of `dt`, s, before and after the state; see `restagger`."""
+        p, q_before, q_after = self.fluxes()
+        q_before, q_after = q_before.astype(float), q_after.astype(float)
+        mean, half = 0.5 * (q_after + q_before), 0.5 * (q_after - q_before) * (dt / self.dt)
+        self.set_state(self.surface(), p, mean - half, mean + half)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from eagre.checks import checked_field, initial_surface
 from eagre.errors import InputError
-from eagre.grid import Grid
-from eagre.models.shallow_water_adi.kernels import LAND
+from eagre.local_rows import LocalRows
 from eagre.models.shallow_water_adi.setup import Setup
 from eagre.terms.collect import Terms
 
@@ -18,29 +19,65 @@ LOST_RAIN = 1e-3  # loss of rain in single precision, as a fraction, above which
 RAIN_PART = 0.05  # maximum unit in the last place of elevations, as a fraction of the rain of half a step
 
 
-def checked_land(land: Any, grid: Grid) -> np.ndarray:
-    """Return the checked land mask, (ny, nx); False everywhere if no mask is given."""
-    mask = np.zeros(grid.shape, bool) if land is None else np.asarray(land)
-    if mask.shape != grid.shape or mask.dtype != bool:
+class InputFields(NamedTuple):
+    """Checked fields with the rows of this process, float64.
+
+    Attributes
+    ----------
+    bed : (rows + 1, nx + 1) array, m
+    surface, thickness : (rows, nx) array, m
+    discharge : two (rows, nx) arrays, m2 s-1
+    land : (rows, nx) array of bool
+    """
+
+    bed: np.ndarray
+    surface: np.ndarray
+    thickness: np.ndarray
+    discharge: list[np.ndarray]
+    land: np.ndarray
+
+
+def input_fields(
+    rows: LocalRows, bed: Any, water: tuple[Any, Any], velocity: tuple[Any, Any], land: Any
+) -> InputFields:
+    """Check the arguments of the model; water : surface elevation and depth, of which one is None.
+
+    Raises
+    ------
+    InputError
+        In all processes, for values that one of them rejects.
+    """
+    with rows.agreed_errors():
+        corners = checked_field("bed_elevation", bed, rows, "corner", "elevation")
+        surface, thickness = initial_surface(*water, corners, rows)
+        speeds = [checked_field(f"velocity_{a}", u, rows, "centre") for a, u in zip("xy", velocity, strict=True)]
+        return InputFields(corners, surface, thickness, [thickness * u for u in speeds], checked_land(land, rows))
+    raise AssertionError  # the block returns or raises
+
+
+def checked_land(land: Any, rows: LocalRows) -> np.ndarray:
+    """Return the checked land mask, (rows, nx); False everywhere if no mask is given."""
+    shape = rows.shape_of("centre")
+    mask = np.zeros(shape, bool) if land is None else np.asarray(rows.held(land))
+    if mask.shape != shape or mask.dtype != bool:
         raise InputError(
             f"land_mask of shape {mask.shape} and type {mask.dtype}",
-            allowed=f"a boolean array of shape {grid.shape}",
+            allowed=f"a boolean array of shape {rows.grid.shape}",
             fix="land_mask = bed > 5.0",
             problem="The land mask has the wrong shape or type.",
         )
     return mask
 
 
-def level_of(precision: str, surface: np.ndarray, land: np.ndarray) -> float:
-    """Return the reference level of the elevations of a run, m.
+def level_of(precision: str, surface: np.ndarray, land: np.ndarray, rows: LocalRows) -> float:
+    """Return the reference level of the elevations of a run, m; surface, land : in the rows of this process.
 
     In single precision the level is near the lowest initial surface, so that water on high terrain keeps its
     significant digits. The level is an integer multiple of 16 m: additions are exact, coastal cases have level 0, and
     the members of an ensemble usually have one level.
     """
-    if precision == "double" or land.all():
-        return 0.0
-    return STRIDE * round(float(surface[~land].min()) / STRIDE)
+    lowest, _ = rows.extremes(surface, where=~land)
+    return 0.0 if precision == "double" or math.isinf(lowest) else STRIDE * round(lowest / STRIDE)
 
 
 def over_level(state: Mapping[str, np.ndarray], level: float) -> Mapping[str, np.ndarray]:
@@ -53,7 +90,9 @@ def over_level(state: Mapping[str, np.ndarray], level: float) -> Mapping[str, np
     return {**fields, "z": (z.astype(np.float64) + (state_level - level)).astype(z.dtype)}
 
 
-def rain_lost_in_single(terms: Terms, surface: np.ndarray, land: np.ndarray, time_step: float) -> float:
+def rain_lost_in_single(
+    terms: Terms, surface: np.ndarray, land: np.ndarray, rows: LocalRows, time_step: float
+) -> float:
     """Return the fraction of the heaviest rain that rounding to single precision can lose, 0 without rain.
 
     A sweep adds the rain of half a time step, r, to elevations z relative to the level of the run and rounds the sum.
@@ -61,19 +100,21 @@ def rain_lost_in_single(terms: Terms, surface: np.ndarray, land: np.ndarray, tim
     """
     rates = [one.series.values.max() * float(np.max(one.values)) for one in terms.sources]
     rain = 0.5 * time_step * sum(rate for rate, name in zip(rates, terms.source_names, strict=True) if not name)
-    if rain <= 0.0 or land.all():
+    if rain <= 0.0:
         return 0.0
-    z = surface[~land] - level_of("single", surface, land)
-    return float(np.spacing(np.abs(z).astype(np.float32)).mean()) / (2.0 * rain)
+    water = rows.owned(surface)[~rows.owned(land)]
+    z = np.abs(water - level_of("single", surface, land, rows)).astype(np.float32)
+    sums = rows.each((float(np.spacing(z).sum(dtype=np.float64)), z.size))
+    return sum(one for one, _ in sums) / max(1, sum(count for _, count in sums)) / (2.0 * rain)
 
 
 def chosen_precision(
-    requested: str | None, terms: Terms, surface: np.ndarray, land: np.ndarray, time_step: float
+    requested: str | None, terms: Terms, surface: np.ndarray, land: np.ndarray, rows: LocalRows, time_step: float
 ) -> tuple[str, str]:
     """Return the precision of the run, and the reason if the precision was not given and is not single."""
     if requested is not None:
         return requested, ""
-    lost = rain_lost_in_single(terms, surface, land, time_step)
+    lost = rain_lost_in_single(terms, surface, land, rows, time_step)
     if lost <= LOST_RAIN:
         return "single", ""
     why = f"single precision can lose {min(lost, 1.0):.1%} of the rain on this relief"
@@ -82,12 +123,9 @@ def chosen_precision(
 
 def fine_rain(setup: Setup) -> list[str]:
     """Return a note if the rain is too weak for the elevations of a single-precision run."""
-    bed = setup.bed[setup.bed < LAND]
     rain = 0.5 * setup.time_step * setup.terms.wettest
-    if not bed.size or rain == 0.0:
-        return []
-    unit = float(np.spacing(np.float32(abs(bed).max())))
-    if unit < RAIN_PART * rain:
+    unit = float(np.spacing(np.float32(max(map(abs, setup.bed_range)))))
+    if rain == 0.0 or unit < RAIN_PART * rain:
         return []
     return [
         f"The rain adds at most {rain:.1e} m per half time step. Single precision resolves the bed elevations to "
@@ -95,21 +133,20 @@ def fine_rain(setup: Setup) -> list[str]:
     ]
 
 
-def depth_of_dry_faces(dry_depth: float | None, thickness: np.ndarray) -> float:
+def depth_of_dry_faces(dry_depth: float | None, deepest: float) -> float:
     """Return the depth below which a face is closed, m; the default is a thousandth of the maximum initial depth."""
     if dry_depth is not None:
         return dry_depth
-    deepest = float(thickness.max())
     return max(1e-3 * min(1.0, deepest), 1e-6) if deepest > 0 else 1e-3
 
 
-def check_wet(thickness: np.ndarray, land: np.ndarray, drying: bool) -> None:
+def check_wet(thickness: np.ndarray, land: np.ndarray, rows: LocalRows, drying: bool) -> None:
     """Raise `InputError` for dry cells that are not land if drying is off."""
     dry = ~land & (thickness <= 0.0)
     if dry.any() and not drying:
         j, i = np.argwhere(dry)[0]
         raise InputError(
-            f"a dry cell (j, i) = ({j}, {i}) with drying = 'off'",
+            f"a dry cell (j, i) = ({j + rows.low}, {i}) with drying = 'off'",
             allowed="water in every cell that is not land",
             fix='drying = "on", or land_mask = depth <= 0',
             problem="A cell is dry at the start, and wetting and drying is off.",

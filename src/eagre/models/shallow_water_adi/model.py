@@ -21,7 +21,6 @@ from eagre.checks import (
     checked_field,
     checked_number,
     grid_state,
-    initial_surface,
     one_of,
 )
 from eagre.config.options import attributes, checked
@@ -29,15 +28,16 @@ from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.grid import Grid, centre_bed
 from eagre.kernels.water_sums import rounding_rows, water_balance, water_rows
+from eagre.local_rows import LocalRows
 from eagre.models.base import BaseModel
-from eagre.models.shallow_water_adi.devices.multi_device import engine_for
+from eagre.models.shallow_water_adi.devices.multi_device import engine_for, local_rows
 from eagre.models.shallow_water_adi.initial_state import face_flux, half_step, with_given_fluxes
 from eagre.models.shallow_water_adi.inputs import (
     check_wet,
-    checked_land,
     chosen_precision,
     depth_of_dry_faces,
     fine_rain,
+    input_fields,
     level_of,
     over_level,
 )
@@ -46,7 +46,8 @@ from eagre.models.shallow_water_adi.memory_layout import DEVICE_WORDS, MAX_MARGI
 from eagre.models.shallow_water_adi.options import Numerics
 from eagre.models.shallow_water_adi.sampling.maps import QUANTITIES
 from eagre.models.shallow_water_adi.sampling.outputs import Fields
-from eagre.models.shallow_water_adi.setup import Setup
+from eagre.models.shallow_water_adi.setup import STATE, Setup
+from eagre.models.shallow_water_adi.sides import sides_of
 from eagre.models.shallow_water_adi.stepper import Stepper
 from eagre.stepping.advance import advance
 from eagre.stepping.averages import TimeStatistics, statistics_array_count, statistics_plan_of
@@ -178,50 +179,55 @@ class ShallowWaterADI(Fields, BaseModel):
         cross_sections: Mapping[str, Any] | None = None,
     ) -> None:
         self.grid = of_type("grid", grid, Grid, "eagre.Grid(200, 100, 10.0, 10.0)")
-        _check_fields_fit(grid, device, precision or "single")
-        corners = checked_field("bed_elevation", bed_elevation, grid, "corner", "elevation")
-        self.bed, (surface, thickness) = centre_bed(corners), initial_surface(surface_elevation, depth, corners, grid)
-        dry_land, options = checked_land(land_mask, grid), checked(locals(), Numerics)
+        rows = local_rows(device_for(device, self.kind, grid.cells, precision or "single"), grid, kernels)
+        _check_fields_fit(rows, device, precision or "single")
+        fields = (bed_elevation, (surface_elevation, depth), (velocity_x, velocity_y), land_mask)
+        corners, surface, thickness, discharge, dry_land = input_fields(rows, *fields)
+        options = checked(locals(), Numerics)
         terms, self.boundaries = terms_of(sources, grid, start_time), checked_boundaries(boundaries)
         self._infiltrates = bool(terms.soil)
-        precision, self._why_precision = chosen_precision(precision, terms, surface, dry_land, options["time_step"])
+        step = options["time_step"]
+        precision, self._why_precision = chosen_precision(precision, terms, surface, dry_land, rows, step)
         self.precision, self.device = precision, device_for(device, self.kind, grid.cells, precision)
         averaged = statistics_plan_of(time_statistics, self.variables, QUANTITIES.cells, maps)
         arrays = planes_of(maps) + statistics_array_count(averaged, precision) + maps_of(terms, self.device.kind)
-        check_memory(grid, self.device, precision, DEVICE_WORDS + arrays, MAX_MARGIN)
-        time, level = checked_number("start_time", start_time, -1e12, 1e12), level_of(precision, surface, dry_land)
+        with rows.agreed_errors():
+            check_memory(rows.held_grid, self.device, precision, DEVICE_WORDS + arrays, MAX_MARGIN)
+            check_wet(thickness, dry_land, rows, drying == "on")
+            friction, law = _friction(manning, chezy, options["gravity"], rows)
+        self._bed, level = centre_bed(corners), level_of(precision, surface, dry_land, rows)
+        time = checked_number("start_time", start_time, -1e12, 1e12)
         water, segments = np.where(dry_land, 0.0, thickness), self.boundaries.checked_segments(grid, options["gravity"])
-        segments, self._initial_notes = with_initial_water(segments, grid, water_of(surface, water, corners, time))
-        terms, walls = placed_inside(self.boundaries.internal, segments, terms, dry_land)
-        friction, law = _friction(manning, chezy, options["gravity"], grid)
+        along_sides = water_of(rows.sides(surface), rows.sides(water), rows.sides(corners), time)
+        segments, self._initial_notes = with_initial_water(segments, grid, along_sides)
+        land = rows.everywhere(dry_land) if self.boundaries.internal else None
+        terms, walls = placed_inside(self.boundaries.internal, segments, terms, land)
         check_viscosity(options["viscosity"], options["time_step"], grid)
-        options["dry_depth"] = depth_of_dry_faces(options["dry_depth"], water)
+        _, deepest = rows.extremes(water)
+        options["dry_depth"] = depth_of_dry_faces(options["dry_depth"], deepest)
         self.setup = Setup(
-            grid=grid,
-            bed=np.where(dry_land, OUTSIDE, self.bed - level),
-            level=level,
+            grid=grid, rows=rows,
+            bed=np.where(dry_land, OUTSIDE, self._bed - level), level=level,
             segments=segments,
-            friction=friction, law=law,
-            terms=terms,
+            friction=friction, law=law, terms=terms,
             **options,
-            deepest=float(water.max()),
+            deepest=deepest,
             kernels=one_of("kernels", kernels, ("fast", "reference")),
             walls=walls,
             maps=maps, time_statistics=averaged,
             cross_sections=CrossSections(cross_sections, grid) if cross_sections else None,
         )  # fmt: skip
-        check_wet(thickness, dry_land, drying == "on")
-        speeds = (checked_field(f"velocity_{a}", u, grid, "centre") for a, u in (("x", velocity_x), ("y", velocity_y)))
-        self._begin(surface - level, [thickness * u for u in speeds], time)
+        self._begin(surface - level, discharge, time)
 
     def _begin(self, surface: np.ndarray, discharge: list[np.ndarray], start: float) -> None:
-        """Build the engine and set the initial state."""
+        """Build the engine and set the initial state, in the rows of this process."""
         self._engine = engine_for(self.setup, self.device, self.precision)
-        sides, dt = self._engine.sides, self.setup.time_step
-        p, q = (face_flux(self.setup, sides, surface, flux, along) for flux, along in zip(discharge, "xy", strict=True))
-        p, _ = with_given_fluxes(self.setup, sides, surface, (p, p), "x", start)
-        pair = half_step(self.setup, surface, p, q, dt, start) if self.setup.start == "half-step" else (q, q)
-        pair = with_given_fluxes(self.setup, sides, surface, pair, "y", start)
+        setup, dt = self.setup.of_rows(self.setup.rows.low, self.setup.rows.high), self.setup.time_step
+        sides = sides_of(setup.segments, setup.level)
+        p, q = (face_flux(setup, sides, surface, flux, along) for flux, along in zip(discharge, "xy", strict=True))
+        p, _ = with_given_fluxes(setup, sides, surface, (p, p), "x", start)
+        pair = half_step(setup, surface, p, q, dt, start) if setup.start == "half-step" else (q, q)
+        pair = with_given_fluxes(setup, sides, surface, pair, "y", start)
         self._engine.set_state(surface, p, *pair)
         self._first_time, self._stepper = start, Stepper(self._engine, start, surface)
         lines = self.setup.cross_sections
@@ -233,7 +239,7 @@ class ShallowWaterADI(Fields, BaseModel):
 
     def _begin_anew(self, state: dict[str, np.ndarray]) -> None:
         self._engine = engine_for(self.setup, self.device, self.precision)
-        self._engine.set_state(*(state[name] for name in ("z", "p", "q_before", "q_after")))
+        self._engine.set_state(*(state[name] for name in STATE))
         self._stepper = Stepper(self._engine, float(state["clock"][0]), state["z"])
 
     # -- time ---------------------------------------------------------------------------------------
@@ -284,19 +290,15 @@ class ShallowWaterADI(Fields, BaseModel):
     def state(self) -> dict[str, np.ndarray]:
         """Return the complete state for a bitwise-identical restart."""
         values = {**(self.cross_sections.state() if self.cross_sections else {}), "level": np.array(self.setup.level)}
-        return {**self._stepper.state(), **values, **grid_state(self.grid, self.setup.restart_references)}
+        return {**self._stepper.whole_state(), **values, **grid_state(self.grid, self.setup.restart_references)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Restore a state that `state` of a model with the same set-up returned."""
-        locations = {"z": "centre", "p": "face_x", "q_before": "face_y", "q_after": "face_y"}
-        locations |= {NAME: "centre"} if self._infiltrates and NAME in state else {}
-        check_state(
-            state,
-            {name: self.grid.shape_of(location) for name, location in locations.items()},
-            self.grid,
-            ("clock",),
-            self.setup.restart_references,
-        )
+        shapes = {name: self.grid.shape_of(location) for name, location in STATE.items()}
+        shapes |= {NAME: self.grid.shape} if self._infiltrates and NAME in state else {}
+        check_state(state, shapes, self.grid, ("clock",), self.setup.restart_references)
+        held = self.setup.rows.held
+        state = {name: held(values, STATE.get(name, "centre")) for name, values in state.items()}
         self._stepper.go_on_from(over_level(state, self.setup.level))
         if self.cross_sections:
             self.cross_sections.restore(state)
@@ -370,12 +372,11 @@ class ShallowWaterADI(Fields, BaseModel):
     def settings(self) -> dict[str, str | float | int]:
         """Return the resolved set-up, for the attributes of output files."""
         setup = self.setup
-        factor = setup.friction / setup.gravity
-        values = np.sqrt(factor) if setup.law == "manning" else 1.0 / np.sqrt(factor)
-        same = bool((values == values.flat[0]).all())
+        roots = sorted(math.sqrt(factor / setup.gravity) for factor in setup.friction_range)
+        low, high = roots if setup.law == "manning" else (1.0 / root for root in reversed(roots))
         return {
             **attributes(setup, Numerics),
-            setup.law: float(values.flat[0]) if same else f"map, {values.min():g} to {values.max():g}",
+            setup.law: low if low == high else f"map, {low:g} to {high:g}",
             "kernels": setup.kernels,
             "lines": self._engine.method,
             "device": str(self.device),
@@ -385,25 +386,26 @@ class ShallowWaterADI(Fields, BaseModel):
         }
 
 
-def _check_fields_fit(grid: Grid, device: Any, precision: str) -> None:
+def _check_fields_fit(rows: LocalRows, device: Any, precision: str) -> None:
     """Raise `MemoryNeededError` if the fields do not fit the device.
 
     The check precedes the allocation of arrays of the grid size on the host.
     """
-    chosen = device_for(device, ShallowWaterADI.kind, grid.cells, precision)
-    check_memory(grid, chosen, precision, DEVICE_WORDS, MAX_MARGIN)
+    chosen = device_for(device, ShallowWaterADI.kind, rows.grid.cells, precision)
+    with rows.agreed_errors():
+        check_memory(rows.held_grid, chosen, precision, DEVICE_WORDS, MAX_MARGIN)
 
 
-def _friction(manning: Any, chezy: Any, gravity: float, grid: Grid) -> tuple[np.ndarray, str]:
+def _friction(manning: Any, chezy: Any, gravity: float, rows: LocalRows) -> tuple[np.ndarray, str]:
     if chezy is None:
-        n = checked_field("manning", manning, grid, "centre", "manning")
+        n = checked_field("manning", manning, rows, "centre", "manning")
         return gravity * n**2, "manning"
     if np.any(np.asarray(manning) != 0.0):
         raise InputError(
             "both manning and chezy", allowed="either manning or chezy", fix="chezy = 60.0",
             problem="Two bed-friction laws are given.",
         )  # fmt: skip
-    return gravity / checked_field("chezy", chezy, grid, "centre", "chezy") ** 2, "chezy"
+    return gravity / checked_field("chezy", chezy, rows, "centre", "chezy") ** 2, "chezy"
 
 
 def check_viscosity(number: float, dt: float, grid: Grid) -> None:

@@ -33,8 +33,7 @@ class StepBatches:
     launches: Callable[[int, int], list[Any]]
     evaluate_series: Callable[[float, int, int], None]
     row_sums: Callable[[], np.ndarray]
-    surface: Callable[[], np.ndarray]
-    fluxes: Callable[[], tuple[np.ndarray, np.ndarray, np.ndarray]]
+    collected: Callable[[Callable[[Any], dict[str, np.ndarray]]], dict[str, np.ndarray]]
     plan_state: Callable[[], dict[str, np.ndarray]]
     balance: Any
     lines: Any
@@ -59,10 +58,12 @@ class StepBatches:
             done += count
 
     def state(self) -> dict[str, np.ndarray]:
-        """Return host copies of the state for a bitwise-identical restart, on one device or on several devices."""
-        p, q_before, q_after = self.fluxes()
-        fields = {"z": self.surface(), "p": p, "q_before": q_before, "q_after": q_after}
-        return {**fields, **self.balance.state(), **self.lines.state(), **self.plan_state()}
+        """Return the state for a bitwise-identical restart, on one device or on several; fields see `collected`."""
+        return self.collected(lambda rows: rows.fields()) | self.small_state()
+
+    def small_state(self) -> dict[str, np.ndarray]:
+        """Return the part of a state without rows: water balance, cross-sections and plan."""
+        return {**self.balance.state(), **self.lines.state(), **self.plan_state()}
 
     def sums(self) -> dict[str, float]:
         """Return sums and extremes over the domain, in double precision, bitwise reproducible."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from eagre.errors import BlowUpError
 from eagre.kernels.water_sums import named_sums
+from eagre.models.shallow_water_adi.engine import Rows
 from eagre.models.shallow_water_adi.kernels import LAND
 from eagre.models.shallow_water_adi.sampling.courant_monitor import CourantMonitor
 from eagre.models.shallow_water_adi.sampling.outputs import PointSampler
@@ -19,7 +20,6 @@ from eagre.models.shallow_water_adi.step_graphs import first_bad
 from eagre.stepping.advance import Failure
 from eagre.stepping.checkpoint import InMemoryCheckpoint, State
 from eagre.stepping.plausibility import PlausibilityBounds, cell_of_extreme, highest_surface, plausibility_bounds
-from eagre.terms.soil import NAME
 
 KEEP_SECONDS = {"cpu": 0.0, "cuda": 20.0}  # minimum wall time between checkpoints on the host, s
 # Depth below which speeds are not checked, as a fraction of the difference between the highest head and the lowest bed.
@@ -28,7 +28,10 @@ ADVICE = "a shorter time_step (|u| dt / dx below 1), a check of the bed and the 
 
 
 class Stepper:
-    """Stepper of an engine from `start`, s; see `eagre.stepping.advance.Stepper`."""
+    """Stepper of an engine from `start`, s; see `eagre.stepping.advance.Stepper`.
+
+    surface : initial surface in the rows of this process, m.
+    """
 
     def __init__(self, engine: Any, start: float, surface: np.ndarray) -> None:
         self.engine = engine
@@ -140,17 +143,16 @@ class Stepper:
         return None
 
     def _highest(self, surface: np.ndarray) -> float:
-        return highest_surface(surface, self.engine.setup.bed)
+        setup = self.engine.setup
+        return max(setup.rows.each(highest_surface(surface, setup.bed)))
 
     def blow_up(self, failure: Failure) -> BlowUpError:
         """Return the error with the time of the last good step."""
         return BlowUpError(self.time, failure.cell or (0, 0), failure.what, advice=ADVICE)
 
     def state(self) -> State:
-        """Return the complete state for a bitwise-identical restart."""
-        values = (self.time, self.steps, self.engine.dt, *self._batch, self.shortest, self.longest, self.first_volume)
-        state = {**self.engine.state(), **self.engine.maps_state(self.time), "clock": np.array(values, np.float64)}
-        return state | ({"first_infiltrated": np.array(self._first_infiltrated)} if NAME in state else {})
+        """Return the complete state of the slabs of this process."""
+        return {**self.engine.checkpoint_state(self.time), **self._clock()}
 
     @property
     def infiltrated(self) -> float:
@@ -158,7 +160,21 @@ class Stepper:
         return float(self.engine.soil_sums().sum()) * self.engine.setup.grid.cell_area - self._first_infiltrated
 
     def restore(self, state: State) -> None:
-        """Restore a state of `state`; a batch in progress ends if this set-up has another number of steps."""
+        """Restore a state of `state`."""
+        self._resume_clock(state)
+        self.engine.restore_checkpoint(state, self.time)
+
+    def whole_state(self) -> State:
+        """Return the complete state for a bitwise-identical restart."""
+        return {**self.engine.state(), **self.engine.maps_state(self.time), **self._clock()}
+
+    def _clock(self) -> State:
+        values = (self.time, self.steps, self.engine.dt, *self._batch, self.shortest, self.longest, self.first_volume)
+        soil = {"first_infiltrated": np.array(self._first_infiltrated)} if self.engine.setup.terms.soil else {}
+        return {"clock": np.array(values, np.float64), **soil}
+
+    def _resume_clock(self, state: State) -> None:
+        """Restore the clock; a batch in progress ends if this set-up has another number of steps."""
         clock = [float(value) for value in state["clock"]]
         self.time, self.steps, dt = clock[0], int(clock[1]), clock[2]
         self._batch, (self.shortest, self.longest) = (clock[3], clock[4], int(clock[5])), clock[6:8]
@@ -169,13 +185,13 @@ class Stepper:
         if dt != self.engine.dt:
             self.engine.set_time_step(dt)
         self.engine.setup.terms.use(self.time)
-        self.engine.restore(state)
-        self.engine.resume_maps(state, self.time)
         self.courant_monitor.resume(self.time)
 
     def go_on_from(self, state: State) -> None:
-        """Restore a state of another run and extend the plausibility bounds to that state."""
-        self.restore(state)
+        """Restore a state of another run, in the rows of this process, and extend the plausibility bounds to it."""
+        self._resume_clock(state)
+        self.engine.restore(state)
+        self.engine.resume_maps(state, self.time)
         sums = self.engine.sums()
         self.bounds = self.bounds.begun_with(sums, self._highest(state["z"]))
         if not self.engine.balance.goes_on(state):
@@ -185,23 +201,28 @@ class Stepper:
 
 def plausible_bounds(setup: Any, start: float) -> PlausibilityBounds:
     """Return the plausibility bounds of a case relative to its level, without the initial water."""
-    factor = float(setup.friction.max()) / setup.gravity
+    factor = setup.friction_range[1] / setup.gravity
     manning = math.sqrt(factor) if setup.law == "manning" else math.sqrt(factor) * setup.deepest ** (1.0 / 6.0)
-    bed = setup.level + setup.bed[setup.bed < LAND]
+    bed = setup.level + np.array(setup.bed_range)
     bounds = plausibility_bounds(
-        setup.grid, bed if bed.size else np.zeros(1), setup.segments, setup.terms, setup.gravity, start,
-        manning=manning, thinnest=setup.dry_depth,
-    )  # fmt: skip
+        setup.grid, bed, setup.segments, setup.terms, setup.gravity, start, manning=manning, thinnest=setup.dry_depth
+    )
     return replace(bounds, lowest=bounds.lowest - setup.level, head=bounds.head - setup.level)
 
 
 def cell_of_maximum(engine: Any, name: str) -> tuple[int, int]:
     """Return (j, i) of an extreme among the sums, from host copies of the fields."""
-    setup = engine.setup
-    signed, _ = _water(engine)
-    p, _, q = engine.fluxes()
-    speed = np.hypot(*velocities_of(engine.surface(), p, q, setup))
-    return cell_of_extreme(name, signed, speed * (signed > 2.0 * setup.dry_depth))
+
+    def of_slab(rows: Rows) -> tuple[float, int, int]:
+        setup = rows.engine.setup
+        signed, _ = _water(rows)
+        p, _, q = rows.engine.fluxes()
+        speed = np.hypot(*velocities_of(rows.engine.surface(), p, q, setup.bed, setup.face_dry_depth))
+        value, j, i = cell_of_extreme(name, signed, rows.owned(speed) * (signed > 2.0 * setup.dry_depth))
+        return value, j + rows.first, i
+
+    each = engine.each(of_slab)
+    return each[int(np.argmax([value for value, _, _ in each]))][1:]
 
 
 def without_films(engine: Any, sums: Mapping[str, float], film: float) -> dict[str, float]:
@@ -209,15 +230,20 @@ def without_films(engine: Any, sums: Mapping[str, float], film: float) -> dict[s
 
     Flow into a nearly dry cell has no meaningful speed there; a step later the water has drained or is deep.
     """
-    signed, discharge = _water(engine)
-    speed = discharge / np.maximum(signed, film)
-    energy = 0.5 * float((np.maximum(signed, 0.0) * speed**2).sum()) * engine.setup.grid.cell_area
-    return {**sums, "max_speed": float(speed.max()), "kinetic_energy": energy}
+
+    def of_slab(rows: Rows) -> tuple[float, float]:
+        signed, discharge = _water(rows)
+        speed = discharge / np.maximum(signed, film)
+        return float(speed.max()), float((np.maximum(signed, 0.0) * speed**2).sum())
+
+    speeds, energies = zip(*engine.each(of_slab), strict=True)
+    return {**sums, "max_speed": max(speeds), "kinetic_energy": 0.5 * sum(energies) * engine.setup.grid.cell_area}
 
 
-def _water(engine: Any) -> tuple[np.ndarray, np.ndarray]:
+def _water(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     """Return signed depths, m, 0 on land, and unit discharges at centres, m2 s-1, from host copies of the fields."""
+    engine = rows.engine
     bed = engine.setup.bed
     signed = np.where(bed < LAND, engine.surface() - bed, 0.0)
     p, _, q = (flux.astype(float) for flux in engine.fluxes())
-    return signed, 0.5 * np.hypot(p[:, 1:] + p[:, :-1], q[1:] + q[:-1])
+    return rows.owned(signed), rows.owned(0.5 * np.hypot(p[:, 1:] + p[:, :-1], q[1:] + q[:-1]))

@@ -69,11 +69,14 @@ def variables_of(setup: Setup) -> tuple[Variable, ...]:
 
 
 def field_of(engine: Engine, name: str) -> np.ndarray:
-    """Return a host copy of a field at the points, (ny, nx), float64; `name` is one of `variables_of`."""
+    """Return a host copy of a field at the points, (ny, nx), float64; `name` is one of `variables_of`.
+
+    Surface statistics are empty in processes other than the first.
+    """
     if name == "still_water_depth":
         return engine.setup.depth
     if name in (variable.name for variable in STATISTICS):
-        return np.nan_to_num(engine.statistics_now()[name])  # 0 before they begin
+        return np.nan_to_num(engine.statistics_now().get(name, np.empty(0)))  # 0 before they begin
     if name == "velocity_z":
         return engine.vertical_velocity() + engine.velocity_of_wavemakers()[2]
     surface = engine.surface()
@@ -324,7 +327,7 @@ def _breaking_rows(engine: Engine) -> list[tuple[str, str]]:
 def _statistics_rows(engine: Engine) -> list[tuple[str, str]]:
     """Return a row with the maxima of significant wave height and surface elevation, and their locations."""
     statistics = engine.statistics_now()
-    if engine.statistics is None or (lasted := engine.statistics.lasted) == 0.0:
+    if engine.statistics is None or (lasted := engine.statistics.lasted) == 0.0 or not statistics:
         return []
     grid, maxima = engine.setup.grid, []
     for what, name in (("maximum Hs", "significant_height"), ("maximum elevation", "max_surface_elevation")):

@@ -16,6 +16,7 @@ slab then has rows of several neighbours, at most all rows of the domain.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,18 +26,22 @@ from eagre.backend.device import Device, check_precision
 from eagre.backend.group import BARRIER, Group, Message, Stage, in_sequence
 from eagre.boundaries.subdomain import clip_segments, global_face_numbers, join_sums, slab_sums
 from eagre.decomposition import Decomposition, bands, check_memory_of_each, check_thickness
-from eagre.models.shallow_water_adi.engine import Engine
+from eagre.grid import Grid
+from eagre.local_rows import LocalRows
+from eagre.models.shallow_water_adi.engine import Engine, Rows
 from eagre.models.shallow_water_adi.initial_state import stopped_at_walls
+from eagre.models.shallow_water_adi.kernels import LAND
 from eagre.models.shallow_water_adi.memory_layout import PADDING, device_bytes, maps_of
 from eagre.models.shallow_water_adi.sampling.diagnostics import DEEPEST
 from eagre.models.shallow_water_adi.sampling.water_balance import Balance, CrossSectionVolumes
-from eagre.models.shallow_water_adi.setup import Segment, Setup
+from eagre.models.shallow_water_adi.setup import STATE, Segment, Setup
 from eagre.models.shallow_water_adi.sides import Side, sides_of
 from eagre.models.shallow_water_adi.step import step
 from eagre.models.shallow_water_adi.step_graphs import StepBatches, steps_of
 from eagre.models.shallow_water_adi.sweeps.launch_parameters import EPSILON, SAFETY
 from eagre.models.shallow_water_adi.sweeps.segments import STORED_FIELDS
-from eagre.stepping.maps import join_maps, maps_of_rows
+from eagre.stepping.maps import NUMBERS, join_rows, maps_of_rows
+from eagre.terms.base import Quantity
 
 # Rows at an interface whose equations lack a neighbour: one of the sweep along x, two more of the sweep along y.
 EDGE = 4
@@ -62,23 +67,19 @@ def overlap_rows(setup: Setup, precision: str, deepest: float, safe: bool = True
     return EDGE + coupling_rows(setup, precision, deepest * SAFETY**2 if safe else deepest)
 
 
-def subdomain_setup(setup: Setup, low: int, high: int) -> Setup:
-    """Return the set-up of rows low .. high - 1."""
-    rows, grid = slice(low, high), setup.grid
-    local_grid = replace(grid, ny=high - low, y0=grid.y0 + low * grid.dy)
-    return replace(
-        setup,
-        grid=local_grid,
-        bed=setup.bed[rows],
-        friction=setup.friction[rows],
-        walls=None if setup.walls is None else setup.walls[rows],
-        terms=setup.terms.rows(low, high, local_grid),
-        segments=clip_segments(setup.segments, grid.ny, low, high, low),
-        dries=setup.may_dry,
-    )
+def slab_heights(rows: int, count: int) -> list[int]:
+    """Return the numbers of rows of the slabs of `count` devices."""
+    return np.diff(np.arange(count + 1) * rows // count).tolist()
 
 
-class Subdomain:
+def local_rows(device: Any, grid: Grid, kernels: str = "fast") -> LocalRows:
+    """Return the rows of this process: its slab with the largest overlap, and a row for the fluxes at their ends."""
+    count = len(device.devices) if isinstance(device, Group) else 1
+    margin = grid.ny if kernels == "reference" else 1 + max(JOINED_OVERLAP, int(MAX_OVERLAP * (grid.ny // count)))
+    return LocalRows.of(device, grid, JOINED_OVERLAP, margin, heights_of=slab_heights)
+
+
+class Subdomain(Rows):
     """Row slab of a decomposition.
 
     Attributes
@@ -97,19 +98,40 @@ class Subdomain:
         self, setup: Setup, device: Device, precision: str, decomposition: Decomposition, rank: int, joined: bool
     ) -> None:
         ny = setup.grid.ny
-        (self.first, self.last), (self.low, self.high) = decomposition.owned(rank)[0], decomposition.held(rank)[0]
-        lines = None if setup.cross_sections is None else setup.cross_sections.subset(self.first, self.last, self.low)
-        one = Segment(rank, decomposition.count, self.first - self.low, self.last - self.low) if joined else None
-        local_setup = subdomain_setup(setup, self.low, self.high)
-        self.setup, self.device = replace(local_setup, cross_sections=lines, segment=one), device
-        self.engine = Engine(self.setup, device, precision)
-        local_segments = clip_segments(setup.segments, ny, self.first, self.last, self.low)
-        self.engine.balance = Balance(local_segments, self.setup.grid, self.setup.bed, self.setup.terms, device)
-        self.face_numbers = global_face_numbers(setup.segments, setup.grid, self.first, self.last)
+        (first, last), (low, self.high) = decomposition.owned(rank)[0], decomposition.held(rank)[0]
+        lines = None if setup.cross_sections is None else setup.cross_sections.subset(first, last, low)
+        one = Segment(rank, decomposition.count, first - low, last - low) if joined else None
+        self.setup = replace(setup.of_rows(low, self.high), cross_sections=lines, segment=one)
+        self.device, self.rows = device, setup.rows
+        super().__init__(Engine(self.setup, device, precision), first, last, low)
+        local_segments = clip_segments(setup.segments, ny, first, last, low)
+        local = (local_segments, self.setup.grid, self.setup.terms, device)
+        self.engine.balance = Balance(*local, lambda _: 0.0)  # of its faces; `DecomposedEngine` adds the sources
+        self.face_numbers = global_face_numbers(setup.segments, setup.grid, first, last)
+
+    def held(self, state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return the fields and maps of the slab from a state with the rows of this process."""
+        maps = maps_of_rows(state, self.low - self.rows.low, self.high - self.rows.low)
+        ends = {name: self.high + (location == "face_y") for name, location in STATE.items()}
+        fields = {name: self.rows.take(state[name], self.low, end) for name, end in ends.items() if name in state}
+        return {**state, **fields, **maps}
+
+    def widened(self, state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return fields and maps of all rows of the slab from the interior rows; 0 in the rows of neighbours."""
+
+        def in_slab(name: str, values: np.ndarray) -> np.ndarray:
+            if name in NUMBERS or values.size == 1:
+                return values
+            rows, _ = self.setup.grid.shape_of(STATE.get(name, "centre"))
+            wide = np.zeros((*values.shape[:-2], rows, values.shape[-1]), values.dtype)
+            wide[..., self.first - self.low :, :][..., : values.shape[-2], :] = values
+            return wide
+
+        return {name: in_slab(name, values) for name, values in state.items()}
 
     def interior_row_sums(self) -> np.ndarray:
         """Return `Engine.row_sums` of the interior rows."""
-        return self.engine.row_sums()[self.first - self.low : self.last - self.low]
+        return self.owned(self.engine.row_sums())
 
 
 LOCATIONS = {"z": "centre", "p": "face_x", "q": "face_y"}  # locations of the exchanged fields
@@ -124,18 +146,18 @@ class DecomposedEngine(StepBatches):
         self.sides: list[Side] = sides_of(setup.segments, setup.level)
         check_subdomains(setup, group)
         self.transport = group.transport()
-        self._balance = Balance(setup.segments, setup.grid, setup.bed, setup.terms, group.devices[0])
         self._lines = CrossSectionVolumes(setup.cross_sections, group.devices[0])
         self._deepest = 0.0
         self.batch, self.check_interval = (min(steps) for steps in zip(*map(steps_of, group.devices), strict=True))
         self.bind_steps()
         self._lay_out(overlap_rows(setup, precision, setup.deepest))
+        self._balance = Balance(setup.segments, setup.grid, setup.terms, group.devices[0], self._total)
 
     def _lay_out(self, overlap: int) -> None:
         setup, devices, (ny, nx) = self.setup, self.device.devices, self.setup.grid.shape
         self.overlap = overlap
         self.step_graphs.clear()
-        heights = np.diff(np.arange(len(devices) + 1) * ny // len(devices)).tolist()
+        heights = slab_heights(ny, len(devices))
         self.joined = setup.kernels == "fast" and overlap > MAX_OVERLAP * min(heights)
         halo = JOINED_OVERLAP if self.joined else overlap
         rows = bands(ny, nx, heights, halo=(halo, 0), leading=(1, PADDING), overlap=True)
@@ -188,9 +210,10 @@ class DecomposedEngine(StepBatches):
         """Change the time step; see `Engine.restagger`."""
         if dt != self.dt:
             self.device.synchronize()
-            for engine in self.engines:
-                engine.restagger(dt, time)
-            self.step_graphs.clear()
+            self._take_up_now(time)
+            self.device.local_values(lambda rank: self.engines[rank].restagger_fluxes(dt))
+            self.parity = 0
+            self.set_time_step(dt)
 
     def check_plan(self) -> None:
         """Adapt the plan to deeper water.
@@ -205,11 +228,10 @@ class DecomposedEngine(StepBatches):
             self._widen(overlap_rows(self.setup, self.precision, self._deepest))
 
     def _widen(self, overlap: int) -> None:
-        state, dt = {**self.state(), **self.maps_state(None)}, self.dt
+        state, dt = self.checkpoint_state(None), self.dt
         self._lay_out(overlap)
         self.set_time_step(dt)
-        self._take_up(state)
-        self.resume_maps(state, 0.0)
+        self.restore_checkpoint(state, 0.0)
 
     def lost(self) -> float:
         """Return the maximum neglected coupling between partitions of a line on any device, relative; 0 on a CPU."""
@@ -294,34 +316,41 @@ class DecomposedEngine(StepBatches):
                     values[here] = local_values
         return fields
 
-    def set_state(self, z: np.ndarray, p: np.ndarray, q_before: np.ndarray, q_after: np.ndarray) -> None:
-        """Set the fields; see `Engine.set_state`."""
-        scatter = self.decomposition.scatter
-        for rank, engine in enumerate(self.engines):
-            q = (scatter(values, rank, "face_y") for values in (q_before, q_after))
-            engine.set_state(scatter(z, rank), scatter(p, rank, "face_x"), *q)
+    def set_state(self, *values: np.ndarray) -> None:
+        """Set the fields, in the rows of this process; see `Engine.set_state`."""
+        self._set_fields([subdomain.held(dict(zip(STATE, values, strict=True))) for subdomain in self.subdomains])
+
+    def _set_fields(self, slabs: Sequence[Mapping[str, np.ndarray] | None]) -> None:
+        """Set the fields of each slab of this process."""
+        for engine, fields in zip(self.engines, slabs, strict=True):
+            if fields is not None and not engine.device.is_remote:
+                engine.set_state(*(fields[name] for name in STATE))
+        self.parity = 0
         self.device.synchronize()
 
-    def surface(self) -> np.ndarray:
-        """Return a host copy of z, (ny, nx)."""
-        self.device.synchronize()
-        return self._gathered([engine.z[0] for engine in self.engines], "centre")
+    def collected(self, evaluate: Callable[[Rows], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+        """Return arrays of the whole domain; of several processes only the first has them (`Group.collect`).
 
-    def _gathered(self, arrays: list[Any], location: str) -> np.ndarray:
-        """Return a field of the whole domain from the arrays of the slabs."""
-        subsets = [
-            self.decomposition.owned_cells(rank, subdomain.device.host(array), location)
-            for rank, (subdomain, array) in enumerate(zip(self.subdomains, arrays, strict=True))
-        ]
-        return self.decomposition.gather(subsets, location)
-
-    def fluxes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return host copies of the fluxes; see `Engine.fluxes`."""
+        evaluate : returns arrays with the interior rows of a slab.
+        """
         self.device.synchronize()
-        newer = self.parity
-        p = self._gathered([engine.p[newer] for engine in self.engines], "face_x")
-        q = [self._gathered([engine.q[k] for engine in self.engines], "face_y") for k in (0, 1)]
-        return p, q[1 - newer], q[newer]
+        return self.device.collect(lambda rank: evaluate(self.subdomains[rank]), join_rows)
+
+    def each(self, evaluate: Callable[[Rows], Any]) -> list[Any]:
+        """Return a small value of each slab, in all processes."""
+        self.device.synchronize()
+        return self.device.each(lambda rank: evaluate(self.subdomains[rank]))
+
+    def _total(self, source: Quantity) -> float:
+        """Return a mass source summed over the cells of the domain that are not land, m s-1."""
+        rows, grid = self.setup.rows, self.setup.grid
+
+        def of_slab(rank: int) -> float:
+            first, last = self.decomposition.owned(rank)[0]
+            wet = rows.take(self.setup.bed, first, last) < LAND
+            return source.rows(first, last).total(replace(grid, ny=last - first), wet)
+
+        return sum(self.device.each(of_slab))
 
     def plan_state(self) -> dict[str, np.ndarray]:
         """Return the overlap of the slabs and the plans of all devices; see `Engine.plan_state`."""
@@ -329,30 +358,66 @@ class DecomposedEngine(StepBatches):
         return {"rows_beside": np.array(self.overlap), **({"plan": np.concatenate(plans)} if plans else {})}
 
     def maps_state(self, time: float | None) -> dict[str, np.ndarray]:
-        """Return the maps of the whole domain; see `Engine.maps_state`."""
-        rows = [(subdomain.first - subdomain.low, subdomain.last - subdomain.low) for subdomain in self.subdomains]
-        each = [subdomain.engine.maps_state(time) for subdomain in self.subdomains]
-        return join_maps([one | maps_of_rows(one, *row_range) for one, row_range in zip(each, rows, strict=True)])
+        """Return the maps of the whole domain; see `Engine.maps_state` and `collected`."""
+        self._take_up_now(time)
+        return self.collected(lambda rows: rows.maps())
+
+    def _take_up_now(self, time: float | None) -> None:
+        if time is not None:
+            for engine in self.engines:
+                engine.take_up_now(time)
 
     def resume_maps(self, state: dict[str, np.ndarray], time: float) -> None:
-        """Restore the maps; see `Engine.resume_maps`."""
+        """Restore the maps, in the rows of this process; see `Engine.resume_maps`."""
         for subdomain in self.subdomains:
-            low, high = subdomain.low, subdomain.high
-            subdomain.engine.resume_maps({**state, "z": state["z"][low:high], **maps_of_rows(state, low, high)}, time)
+            if not subdomain.device.is_remote:
+                subdomain.engine.resume_maps(subdomain.held(state), time)
+
+    def checkpoint_state(self, time: float | None) -> dict[str, Any]:
+        """Return the state of the slabs of this process; see `Engine.checkpoint_state`."""
+        self._take_up_now(time)
+        self.device.synchronize()
+        slabs = self.device.local_values(lambda rank: self.subdomains[rank].fields() | self.subdomains[rank].maps())
+        return self.small_state() | {"slabs": slabs}
+
+    def restore_checkpoint(self, state: dict[str, Any], time: float) -> None:
+        """Restore a state of `checkpoint_state`; the rows of neighbours are exchanged."""
+        self._resume_plan(state)
+        each = zip(self.subdomains, state["slabs"], strict=True)
+        slabs = [None if values is None else subdomain.widened(values) for subdomain, values in each]
+        self._set_fields(slabs)
+        names = {f"{name}{k}": (name, k) for name in LOCATIONS for k in range(2)}
+        for rank, engine in enumerate(self.engines):
+            for key, (name, k) in names.items():
+                self.transport.publish(rank, key, getattr(engine, name)[k])
+        messages = self.decomposition.messages({key: LOCATIONS[name] for key, (name, _) in names.items()})
+        self.device.run([BARRIER, self.transport.exchange(messages), BARRIER])
+        self._resume_sums(state)
+        for engine, values in zip(self.engines, slabs, strict=True):
+            if values is not None:
+                engine.resume_maps(values, time)
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Restore a state from any number of devices."""
+        """Restore a state from any number of devices, with the rows of this process."""
         overlap, dt = int(state.get("rows_beside", self.overlap)), self.dt
         if overlap > self.overlap:
             self._lay_out(overlap)
             self.set_time_step(dt)
-        self._take_up(state)
+        self._resume_plan(state)
+        slabs = [subdomain.held(state) for subdomain in self.subdomains]
+        for engine, fields in zip(self.engines, slabs, strict=True):
+            if not engine.device.is_remote:
+                fluxes = stopped_at_walls(fields, engine.sides, engine.setup.walls)
+                fields |= dict(zip(("p", "q_before", "q_after"), fluxes, strict=True))
+        self._set_fields(slabs)
+        self._resume_sums(state)
 
-    def _take_up(self, state: dict[str, np.ndarray]) -> None:
+    def _resume_plan(self, state: dict[str, Any]) -> None:
         count = len(self.engines)
         if any([engine.resume_plan(state, rank, count) for rank, engine in enumerate(self.engines)]):
             self.step_graphs.clear()
-        self.set_state(state["z"], *stopped_at_walls(state, self.sides, self.setup.walls))
+
+    def _resume_sums(self, state: dict[str, Any]) -> None:
         self.load_records()
         sums = self._balance.sums_of(state)
         self._balance.resume_settled(state)

@@ -13,7 +13,7 @@ import numpy as np
 
 from eagre.kernels.water_sums import FASTEST, SHALLOWEST
 from eagre.models.shallow_water_adi.kernels import LAND
-from eagre.models.shallow_water_adi.sampling.velocity import velocities_at
+from eagre.models.shallow_water_adi.sampling.velocity import beds_at, velocities_at
 
 NEGATIVE_DEPTH = 10.0  # negative depth, in dry depths, above which the summary reports it
 FREE = 0.5  # |u| dt / dx up to which the outflow limiter is inactive
@@ -96,17 +96,17 @@ class CourantMonitor:
 
 def _shallowest(engine: Any, row: int) -> tuple[int, int]:
     """Return the cell of a row with the minimum depth."""
-    columns = np.arange(engine.setup.grid.nx)
-    surface = engine.sample(np.full(columns.shape, row), columns)[0].astype(float)
-    return row, int(np.argmin(np.where(engine.setup.bed[row] < LAND, surface - engine.setup.bed[row], np.inf)))
+    j, i = np.full(engine.setup.grid.nx, row), np.arange(engine.setup.grid.nx)
+    surface, bed = engine.sample(j, i)[0].astype(float), engine.setup.rows.values_in(engine.setup.bed, j, i)
+    return row, int(np.argmin(np.where(bed < LAND, surface - bed, np.inf)))
 
 
 def _fastest(engine: Any, row: int) -> tuple[tuple[int, int], float]:
     """Return the cell of a row with the maximum speed, and its depth, m."""
     setup = engine.setup
-    columns = np.arange(setup.grid.nx)
-    samples = engine.sample(np.full(columns.shape, row), columns)
-    u, v = velocities_at(samples, setup, np.full(columns.shape, row), columns)
-    depth = samples[0].astype(float) - setup.bed[row]
-    i = int(np.argmax(np.hypot(u, v) * (depth > 2.0 * setup.dry_depth)))
-    return (row, i), float(depth[i])
+    j, i = np.full(setup.grid.nx, row), np.arange(setup.grid.nx)
+    samples, beds = engine.sample(j, i), beds_at(setup, j, i)
+    u, v = velocities_at(samples, beds, setup.face_dry_depth)
+    depth = samples[0].astype(float) - beds[0]
+    column = int(np.argmax(np.hypot(u, v) * (depth > 2.0 * setup.dry_depth)))
+    return (row, column), float(depth[column])

@@ -71,9 +71,9 @@ class MapAccumulator(BaseAccumulator):
 
     def __init__(self, engine: Any) -> None:
         setup = engine.setup
-        dry = float(engine.real(setup.dry_depth)) if setup.drying == "on" else 0.0
-        super().__init__(setup.maps, engine.device, setup.grid.shape, engine.real, dry)
-        self._engine, self._dry = engine, engine.real(dry)
+        dry = engine.real(setup.face_dry_depth)
+        super().__init__(setup.maps, engine.device, setup.grid.shape, engine.real, float(dry))
+        self._engine, self._dry = engine, dry
 
     def take(self, parity: int, times: Any, row: int) -> list[Launch]:
         """Return the launch that accumulates the state; parity : buffers with its newer fluxes."""
@@ -102,9 +102,8 @@ class BeginningAverages(Averaging):
     """Time statistics of an engine: the initial state of each step, and the present state on request."""
 
     def __init__(self, engine: Any) -> None:
-        setup = engine.setup
         super().__init__(engine, QUANTITIES)
-        self._engine, self._dry = engine, engine.real(setup.dry_depth if setup.drying == "on" else 0.0)
+        self._engine, self._dry = engine, engine.real(engine.setup.face_dry_depth)
 
     def accumulate(self, parity: int, times: Any, row: int) -> list[Launch]:
         """Return the launches that accumulate the state at `times[row, -1]`, s.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from eagre.contract import Recording, gauged
 from eagre.fields import WATER_VARIABLES, Variable
 from eagre.models.shallow_water_adi.kernels import LAND
 from eagre.models.shallow_water_adi.memory_layout import PADDING
-from eagre.models.shallow_water_adi.sampling.velocity import velocities_at, velocities_of
+from eagre.models.shallow_water_adi.sampling.velocity import beds_at, velocities_at, velocities_of
 from eagre.names import unknown_field
 from eagre.stepping.mapped import RunMaps
 from eagre.stepping.maps import Water
@@ -127,7 +127,7 @@ class Fields:
 
     grid: Any
     setup: Any
-    bed: np.ndarray
+    _bed: np.ndarray  # bed of the cells in the rows of this process, m
     time: Any
     device: Any
     _engine: Any
@@ -136,7 +136,7 @@ class Fields:
 
     def _forget(self) -> None:
         """Drop cached fields of an earlier state."""
-        self._cache: dict[str, np.ndarray] | None = None
+        self._cache: dict[Any, tuple[np.ndarray, Pair, Pair]] = {}
 
     @property
     def variables(self) -> dict[str, Variable]:
@@ -145,44 +145,80 @@ class Fields:
         return {variable.name: variable for variable in (*WATER_VARIABLES, *soil)}
 
     def field(self, name: str) -> np.ndarray:
-        """Return a host copy of a field, (ny, nx).
+        """Return a host copy of a field, (ny, nx); an empty array in processes other than the first.
 
         In dry cells the depth and the velocity are 0, and the surface elevation is the bed elevation.
         """
         if name not in self.variables:
             raise unknown_field(name, self.variables)
         if name == INFILTRATION_DEPTH.name:
-            return self._engine.maps_state(None)[NAME].astype(self._engine.real)
-        if self._cache is None:
-            p, q_before, q_after = self._engine.fluxes()
-            q = _mean(q_before, q_after)
-            z = self._engine.surface()
-            fluxes = (_mean(p[:, 1:], p[:, :-1]), _mean(q[1:], q[:-1]))
-            self._cache = self._fields_of(z, fluxes, velocities_of(z, p, q, self.setup), self.setup.bed, self.bed)
-        return self._cache[name]
+            found = self._engine.collected(lambda rows: {name: rows.owned(rows.engine.soil.state()[NAME])})
+            return found.get(name, np.empty(0)).astype(self._engine.real)
+        derived = self._cache
+
+        def fields_of_rows(rows: Any) -> dict[str, np.ndarray]:
+            if rows.engine not in derived:
+                derived[rows.engine] = self._derived(rows)
+            bed = self.setup.rows.take(self._bed, rows.first, rows.last)
+            return self._fields_of(*derived[rows.engine], rows.owned(rows.engine.setup.bed), bed, [name])
+
+        return self._engine.collected(fields_of_rows).get(name, np.empty(0))
+
+    def _derived(self, rows: Any) -> tuple[np.ndarray, Pair, Pair]:
+        """Return the surface, and unit discharges and velocities at centres, in the interior rows of a slab."""
+        engine, setup = rows.engine, rows.engine.setup
+        p, q_before, q_after = engine.fluxes()
+        z, q = engine.surface(), _mean(q_before, q_after)
+        fluxes = (_mean(p[:, 1:], p[:, :-1]), _mean(q[1:], q[:-1]))
+        u, v = velocities_of(z, p, q, setup.bed, setup.face_dry_depth)
+        return rows.owned(z), (rows.owned(fluxes[0]), rows.owned(fluxes[1])), (rows.owned(u), rows.owned(v))
+
+    @property
+    def bed(self) -> np.ndarray:
+        """Bed elevation of the cells, (ny, nx), m; an empty array in processes other than the first."""
+        return self._map_beds["bed"]
+
+    @cached_property
+    def _map_beds(self) -> dict[str, np.ndarray]:
+        """Bed, and the bed where water can never be with the level of the run elsewhere, m, in the first process."""
+        level = self.setup.level
+
+        def beds_of_rows(rows: Any) -> dict[str, np.ndarray]:
+            bed = self.setup.rows.take(self._bed, rows.first, rows.last)
+            return {"bed": bed, "ground": np.where(rows.owned(rows.engine.setup.bed) < LAND, level, bed)}
+
+        return dict.fromkeys(("bed", "ground"), np.empty(0)) | self._engine.collected(beds_of_rows)
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
         """Return the values of fields in cells (j, i)."""
         j, i = check_sample(names, points, gauged(self), self.grid)  # type: ignore[arg-type]
-        return self._values_of(self._engine.sample(j, i), j=j, i=i, names=names)
+        return self._values_of(self._engine.sample(j, i), beds=self._beds_at(j, i), names=names)
+
+    def _beds_at(self, j: np.ndarray, i: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+        """Return the beds of the scheme (`beds_at`) and of the case in cells (j, i), m."""
+        return beds_at(self.setup, j, i), self.setup.rows.values_in(self._bed, j, i)
 
     def _values_of(
-        self, samples: Sequence[np.ndarray] | np.ndarray, *, j: np.ndarray, i: np.ndarray, names: Sequence[str]
+        self,
+        samples: Sequence[np.ndarray] | np.ndarray,
+        *,
+        beds: tuple[list[np.ndarray], np.ndarray],
+        names: Sequence[str],
     ) -> dict[str, np.ndarray]:
-        """Return fields in cells (j, i) from the values that `point_sampling.sample_points` samples."""
+        """Return fields in cells from the values that `sample_points` samples; beds : of `_beds_at`."""
         z, p, p_high, q_before, q_before_high, q_after, q_after_high, *_ = samples
         q, q_high = _mean(q_before, q_after), _mean(q_before_high, q_after_high)
         fluxes = (_mean(p_high, p), _mean(q_high, q))
-        velocities = velocities_at(samples, self.setup, j, i)
-        fields = self._fields_of(z, fluxes, velocities, self.setup.bed[j, i], self.bed[j, i])
-        return {name: np.broadcast_to(fields[name], z.shape) for name in names}
+        velocities = velocities_at(samples, beds[0], self.setup.face_dry_depth)
+        fields = self._fields_of(z, fluxes, velocities, beds[0][0], beds[1], names)
+        return {name: np.broadcast_to(values, z.shape) for name, values in fields.items()}
 
     def start_sampling(self, recording: Recording | None) -> bool:
         """Start, or with None stop, in-run sampling of cells; return True: the model supports it."""
         self._stepper.sampler = None
         if recording is not None:
             j, i = check_sample(recording.names, recording.points, gauged(self), self.grid)  # type: ignore[arg-type]
-            values_of = partial(self._values_of, j=j, i=i, names=recording.names)
+            values_of = partial(self._values_of, beds=self._beds_at(j, i), names=recording.names)
             self._stepper.sampler = PointSampler(self._engine, partial(Recorder, recording, values_of, self.time), j, i)
         return True
 
@@ -195,17 +231,23 @@ class Fields:
         setup = self.setup
         if setup.maps is None and setup.time_statistics is None:
             return None
-        level = setup.level
-        water = Water(lambda z: _lifted(z, level), lambda z: z - (self.bed - level).astype(z.dtype))
-        ground = {"surface_elevation": np.where(setup.bed < LAND, level, self.bed)}
+        level, beds = setup.level, self._map_beds
+        bed, ground = beds["bed"], {"surface_elevation": beds["ground"]}
+        water = Water(lambda z: _lifted(z, level), lambda z: z - (bed - level).astype(z.dtype))
         state = lambda: (self._engine.maps_state(self.time), self.time)  # noqa: E731
         return RunMaps(
-            self.grid, state, setup.time_statistics, ground, maps=setup.maps, bed=self.bed, water=water,
+            self.grid, state, setup.time_statistics, ground, maps=setup.maps, bed=bed, water=water,
             infiltrates=self._infiltrates,
         )  # fmt: skip
 
     def _fields_of(
-        self, z: np.ndarray, fluxes: Pair, velocities: Pair, limit: np.ndarray, bed: np.ndarray
+        self,
+        z: np.ndarray,
+        fluxes: Pair,
+        velocities: Pair,
+        limit: np.ndarray,
+        bed: np.ndarray,
+        names: Sequence[str],
     ) -> dict[str, np.ndarray]:
         """Return output fields from surface, unit discharges and velocities at centres.
 
@@ -214,20 +256,20 @@ class Fields:
         """
         level = self.setup.level
         bed = (bed - level).astype(z.dtype)
-        wet = (limit < LAND) & (z - bed > (self.setup.dry_depth if self.setup.drying == "on" else 0.0))
+        wet = (limit < LAND) & (z - bed > self.setup.face_dry_depth)
         zero = np.zeros((), z.dtype)
-        h = np.where(limit < LAND, np.maximum(z - bed, zero), zero)
-        (p, q), (u, v) = fluxes, (np.where(wet, one, zero) for one in velocities)
-        return {
-            "surface_elevation": _lifted(np.where(limit < LAND, np.maximum(z, bed), bed), level),
-            "depth": h,
-            "discharge_x": np.where(wet, p, zero),
-            "discharge_y": np.where(wet, q, zero),
-            "velocity_x": u,
-            "velocity_y": v,
-            "speed": np.hypot(u, v),
-            "bed": _lifted(bed, level),
+        (p, q), (u, v) = fluxes, velocities
+        fields = {
+            "surface_elevation": lambda: _lifted(np.where(limit < LAND, np.maximum(z, bed), bed), level),
+            "depth": lambda: np.where(limit < LAND, np.maximum(z - bed, zero), zero),
+            "discharge_x": lambda: np.where(wet, p, zero),
+            "discharge_y": lambda: np.where(wet, q, zero),
+            "velocity_x": lambda: np.where(wet, u, zero),
+            "velocity_y": lambda: np.where(wet, v, zero),
+            "speed": lambda: np.hypot(*(np.where(wet, one, zero) for one in (u, v))),
+            "bed": lambda: _lifted(bed, level),
         }
+        return {name: fields[name]() for name in names}
 
 
 def _lifted(z: np.ndarray, level: float) -> np.ndarray:

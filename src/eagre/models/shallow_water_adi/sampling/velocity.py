@@ -8,7 +8,6 @@ equation 15). In smooth flow the limit changes the velocity by terms of second o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -87,42 +86,48 @@ def velocities(z: Sequence[Any], d: Sequence[Any], flux: Sequence[Any], dry: flo
     return np.clip(kind(0.5) * (flux[0] + flux[1]) / np.maximum(h, tiny), -limit, limit)
 
 
-def velocities_of(z: np.ndarray, p: np.ndarray, q: np.ndarray, setup: Any) -> tuple[np.ndarray, np.ndarray]:
+def velocities_of(
+    z: np.ndarray, p: np.ndarray, q: np.ndarray, bed: np.ndarray, dry: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the velocities along x and y of all cells on the host from the surface and the face discharges."""
-    ny, nx = z.shape
-    j, i = np.arange(ny)[:, None], np.arange(nx)[None]
-    surface = np.pad(z, 1)
-    neighbours = (surface[1:-1, :-2], surface[1:-1, 2:], surface[:-2, 1:-1], surface[2:, 1:-1])
-    return _of_cells(z, (p[:, :-1], p[:, 1:]), (q[:-1], q[1:]), neighbours, setup, j, i)
+    cells = (_with_neighbours(z, 0.0), _with_neighbours(bed.astype(z.dtype), OUTSIDE))
+    return _of_cells(*cells, (p[:, :-1], p[:, 1:]), (q[:-1], q[1:]), dry)
 
 
 def velocities_at(
-    samples: Sequence[np.ndarray] | np.ndarray, setup: Any, j: Any, i: Any
+    samples: Sequence[np.ndarray] | np.ndarray, beds: Sequence[np.ndarray], dry: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the velocities along x and y in cells (j, i) on the host from values of `point_sampling.sample_points`."""
+    """Return the velocities along x and y in cells on the host.
+
+    samples : values of `outputs.sample_points`. beds : of `beds_at`. dry : depth at which a face is closed, m.
+    """
     z, p, p_high, q_before, q_before_high, q_after, q_after_high, *neighbours = samples
     half = z.dtype.type(0.5)
     q = ((q_before + q_after) * half, (q_before_high + q_after_high) * half)
-    return _of_cells(z, (p, p_high), q, neighbours, setup, j, i)
+    return _of_cells((z, *neighbours), [bed.astype(z.dtype) for bed in beds], (p, p_high), q, dry)
+
+
+def beds_at(setup: Any, j: np.ndarray, i: np.ndarray) -> list[np.ndarray]:
+    """Return the bed in cells (j, i) and to the west, east, south and north of them; `OUTSIDE` beyond the domain."""
+    ny, nx = setup.grid.shape
+    j, i = (np.stack([one + shift for shift in shifts]) for one, shifts in ((j, _UP), (i, _RIGHT)))
+    inside = (j >= 0) & (j < ny) & (i >= 0) & (i < nx)
+    return [*np.where(inside, setup.rows.values_in(setup.bed, np.clip(j, 0, ny - 1), np.clip(i, 0, nx - 1)), OUTSIDE)]
+
+
+_UP, _RIGHT = (0, 0, 0, -1, 1), (0, -1, 1, 0, 0)  # of a cell and its neighbours to the west, east, south and north
+
+
+def _with_neighbours(values: np.ndarray, outside: float) -> list[np.ndarray]:
+    """Return values of all cells and of their neighbours to the west, east, south and north."""
+    (ny, nx), wide = values.shape, np.pad(values, 1, constant_values=outside)
+    return [wide[1 + up : 1 + up + ny, 1 + right : 1 + right + nx] for up, right in zip(_UP, _RIGHT, strict=True)]
 
 
 def _of_cells(
-    z: Any, p: Any, q: Any, neighbours: Any, setup: Any, j: Any, i: Any
+    surfaces: Sequence[Any], beds: Sequence[Any], p: Any, q: Any, dry: float
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Return the velocities in cells (j, i).
-
-    `neighbours` : surfaces to the west, east, south and north.
-    """
-    dry, (west, east, south, north) = setup.dry_depth if setup.drying == "on" else 0.0, neighbours
-    bed = partial(_bed_at, setup.bed, z.dtype)
-    here = bed(j, i)
-    u = velocities((west, z, east), (bed(j, i - 1), here, bed(j, i + 1)), p, dry)
-    return u, velocities((south, z, north), (bed(j - 1, i), here, bed(j + 1, i)), q, dry)
-
-
-def _bed_at(bed: np.ndarray, kind: Any, j: Any, i: Any) -> np.ndarray:
-    """Return the bed in cells (j, i); `OUTSIDE` beyond the grid."""
-    ny, nx = bed.shape
-    inside = (j >= 0) & (j < ny) & (i >= 0) & (i < nx)
-    values = np.where(inside, bed[np.clip(j, 0, ny - 1), np.clip(i, 0, nx - 1)], OUTSIDE)
-    return np.minimum(values, OUTSIDE).astype(kind)
+    """Return the velocities in cells; surfaces, beds : of the cells and to the west, east, south and north of them."""
+    (z, west, east, south, north), (here, bed_w, bed_e, bed_s, bed_n) = surfaces, beds
+    u = velocities((west, z, east), (bed_w, here, bed_e), p, dry)
+    return u, velocities((south, z, north), (bed_s, here, bed_n), q, dry)

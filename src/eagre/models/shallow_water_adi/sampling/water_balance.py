@@ -6,7 +6,7 @@ dt/4 (q_old + q_new). The inflow through a side is the sum over its faces (equat
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,8 @@ from eagre.boundaries.cross_sections import CrossSections
 from eagre.boundaries.cross_sections import CrossSectionVolumes as BaseVolumes
 from eagre.boundaries.open_sides import OpenSides
 from eagre.grid import Grid
-from eagre.models.shallow_water_adi.kernels import LAND
 from eagre.models.shallow_water_adi.memory_layout import PADDING
+from eagre.terms.base import Quantity
 from eagre.terms.collect import Terms
 from eagre.terms.record_quantities import RecordQuantity
 
@@ -96,6 +96,8 @@ class CrossSectionVolumes(BaseVolumes):
 class Balance:
     """Water balance of a run, on its device.
 
+    total : returns a mass source, with the record in use, summed over the cells that are not land, m s-1.
+
     Attributes
     ----------
     sums : (open boundary faces + mass sources,) array
@@ -104,11 +106,16 @@ class Balance:
     """
 
     def __init__(
-        self, segments: Sequence[FaceRange], grid: Grid, bed: np.ndarray, terms: Terms, device: Device
+        self,
+        segments: Sequence[FaceRange],
+        grid: Grid,
+        terms: Terms,
+        device: Device,
+        total: Callable[[Quantity], float],
     ) -> None:
         self.device, self._open = device, OpenSides(segments, grid)
         self._sources, self._source_names = len(terms.sources), terms.source_names
-        self._grid, self._wet = grid, bed < LAND
+        self._cell_area, self._total = grid.cell_area, total
         sides = self._open.lengths.size
         self._weights = np.append(self._open.lengths, np.zeros(max(1, self._sources)))
         self._moving = [sides + k for k, one in enumerate(terms.sources) if isinstance(one, RecordQuantity)]
@@ -121,7 +128,7 @@ class Balance:
     def weigh(self, terms: Terms) -> None:
         """Set the mass sources integrated over the domain, m3 s-1, with the records in use."""
         for k, one in enumerate(terms.sources, self._open.lengths.size):
-            self._weights[k] = one.total(self._grid, self._wet) * self._grid.cell_area
+            self._weights[k] = self._total(one) * self._cell_area
 
     def settle(self) -> None:
         """Accumulate the rain of the present records before the next records are used."""
