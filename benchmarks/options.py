@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numba
 import numpy as np
 from records import keep
 
@@ -56,6 +57,8 @@ def water(model: Any, n: int, **options: Any) -> dict[str, dict[str, Any]]:
             "stage": {"boundaries": Boundaries(west=eagre.Stage(0.1))},
             "rain": {"sources": [eagre.Rain(1e-6)]},
             "rotation": {"sources": [eagre.Coriolis(latitude=35.0)]},
+            "infiltration": {"sources": [eagre.Infiltration(1e-7)]},
+            "infiltration, Green-Ampt": {"sources": [eagre.GreenAmpt(1e-6, 0.1, 0.3)]},
         }.items()
     }
 
@@ -179,6 +182,7 @@ def ratios(name: str, device: str, precision: str, repeats: int, seconds: float)
             "device": device_name(runs[option].device),
             "precision": precision,
             "shape": [size],
+            **({"threads": numba.get_num_threads()} if device == "cpu" else {}),
             "ms_per_step": round(median(values), 5),
             "ratio": round(median(value / base for value, base in zip(values, times["default"], strict=True)), 4),
         }
