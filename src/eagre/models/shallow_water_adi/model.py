@@ -186,8 +186,7 @@ class ShallowWaterADI(Fields, BaseModel):
         options = checked(locals(), Numerics)
         terms, self.boundaries = terms_of(sources, grid, start_time), checked_boundaries(boundaries)
         self._infiltrates = bool(terms.soil)
-        step = options["time_step"]
-        precision, self._why_precision = chosen_precision(precision, terms, surface, dry_land, rows, step)
+        precision, self._why_precision = chosen_precision(precision, terms, surface, dry_land, rows, options["time_step"])
         self.precision, self.device = precision, device_for(device, self.kind, grid.cells, precision)
         averaged = statistics_plan_of(time_statistics, self.variables, QUANTITIES.cells, maps)
         arrays = planes_of(maps) + statistics_array_count(averaged, precision) + maps_of(terms, self.device.kind)

@@ -152,8 +152,8 @@ class Fields:
         if name not in self.variables:
             raise unknown_field(name, self.variables)
         if name == INFILTRATION_DEPTH.name:
-            found = self._engine.collected(lambda rows: {name: rows.owned(rows.engine.soil.state()[NAME])})
-            return found.get(name, np.empty(0)).astype(self._engine.real)
+            depths = self._engine.collected(lambda rows: {name: rows.owned(rows.engine.soil.state()[NAME])})
+            return depths.get(name, np.empty(0)).astype(self._engine.real)
         derived = self._cache
 
         def fields_of_rows(rows: Any) -> dict[str, np.ndarray]:
