@@ -185,8 +185,8 @@ class ShallowWaterADI(Fields, BaseModel):
         corners, surface, thickness, discharge, dry_land = input_fields(rows, *fields)
         options = checked(locals(), Numerics)
         terms, self.boundaries = terms_of(sources, grid, start_time), checked_boundaries(boundaries)
-        self._infiltrates = bool(terms.soil)
-        precision, self._why_precision = chosen_precision(precision, terms, surface, dry_land, rows, options["time_step"])
+        self._infiltrates, step = bool(terms.soil), options["time_step"]
+        precision, self._why_precision = chosen_precision(precision, terms, surface, dry_land, rows, step)
         self.precision, self.device = precision, device_for(device, self.kind, grid.cells, precision)
         averaged = statistics_plan_of(time_statistics, self.variables, QUANTITIES.cells, maps)
         arrays = planes_of(maps) + statistics_array_count(averaged, precision) + maps_of(terms, self.device.kind)
