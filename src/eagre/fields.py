@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -134,6 +134,11 @@ class Variable:
     def over_time(self) -> bool:
         """True if values are statistics over a time interval, so that records need time bounds."""
         return "time: point" not in self.cell_methods
+
+
+def sampled_names(variables: Mapping[str, Variable]) -> list[str]:
+    """Return the names of the fields whose values at points can be sampled."""
+    return [name for name, one in variables.items() if one.gauged]
 
 
 TIME_BOUNDS = "time_bounds"

@@ -18,7 +18,7 @@ from eagre.models.shallow_water.stages.row_streaming_cpu import stage_cpu
 from eagre.models.shallow_water_adi.sweeps.sweep_cpu import sweep_x_cpu, sweep_y_cpu
 from eagre.solvers.poisson.columns import solve_columns_cpu
 from eagre.solvers.poisson.slabs import join_bands_cpu
-from eagre.solvers.tridiagonal import solve
+from eagre.solvers.tridiagonal.solve import thomas_columns_cpu, thomas_rows_cpu
 from kernels.programs import halved
 
 pytestmark = pytest.mark.skipif(
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(
 )
 ENTRIES = [
     *(stage_cpu, sweep_x_cpu, sweep_y_cpu, update_cpu, join_bands_cpu, solve_columns_cpu),
-    *(solve.thomas_rows_cpu, solve.thomas_columns_cpu),
+    *(thomas_rows_cpu, thomas_columns_cpu),
 ]
 
 THREADS = """

@@ -158,3 +158,9 @@ def test_limits_in_words():
     assert "2.50 points per Munk width (" in model_of_width(2.5).notes[0]
     assert still.notes[-1] == "time step: 1; limits: 0.5 / (|u| / dx + |v| / dy) (flow)"
     assert flow_limit(0.0, 0.0, 1.0, 1.0) == math.inf and flow_limit(2.0, 1.0, 1.0, 0.5) == 0.125
+
+
+@pytest.mark.parametrize("beta", [1e-320, 1e-300])
+def test_a_beta_near_zero_does_not_limit_the_time_step(beta):
+    grid = Grid.from_points(9, 9, 1.0, 1.0)
+    assert wave_limit(BarotropicVorticity(grid, time_step=1e-3, beta=beta, viscosity=0.1, device="cpu").setup) == math.inf

@@ -12,6 +12,7 @@ from eagre.models.barotropic.adams_bashforth import WEIGHTS
 from eagre.models.barotropic.setup import Setup
 
 REAL_LIMIT = {2: 1.0, 3: 6.0 / 11.0}  # stability limit of dt times a decay rate, by order of Adams-Bashforth
+SLOWEST = 1e-30  # frequency below which waves do not limit the time step, 1/s
 MAX_GROWTH = 0.01  # growth per wave period; without friction the second order amplifies waves at any time step
 FLOW_LIMIT = 0.5  # advective Courant number, with a safety margin
 
@@ -49,7 +50,12 @@ def growth(order: int, step: complex) -> float:
 
 
 def longest_wave_step(order: int, frequency: float, decay: float) -> float:
-    """Return the time step, s, at which a wave with decay rate `decay`, 1/s, grows by MAX_GROWTH per period."""
+    """Return the time step, s, at which a wave with decay rate `decay`, 1/s, grows by MAX_GROWTH per period.
+
+    It is infinite for frequencies below SLOWEST, whose inverse can exceed the range of numbers.
+    """
+    if frequency < SLOWEST:
+        return math.inf
     low, high = 0.0, 2.0 / frequency
     for _ in range(50):
         dt = 0.5 * (low + high)

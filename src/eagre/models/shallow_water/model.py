@@ -25,9 +25,9 @@ from eagre.checks import (
 )
 from eagre.config.options import attributes, checked
 from eagre.constants import GRAVITY
-from eagre.contract import Recording, gauged
+from eagre.contract import Recording
 from eagre.errors import BlowUpError
-from eagre.fields import WATER_VARIABLES, Variable
+from eagre.fields import WATER_VARIABLES, Variable, sampled_names
 from eagre.grid import Grid, centre_bed
 from eagre.kernels.water_sums import water_balance, water_rows
 from eagre.local_rows import LocalRows
@@ -433,7 +433,7 @@ class ShallowWater(BaseModel):
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
         """Return the values of fields in cells (j, i)."""
-        values = self._engine.cell_values(*check_sample(names, points, gauged(self), self.grid))
+        values = self._engine.cell_values(*check_sample(names, points, sampled_names(self.variables), self.grid))
         return self._fields_of(values[:6], values[6].astype(np.float64), names)
 
     def start_sampling(self, recording: Recording | None) -> bool:
@@ -442,7 +442,7 @@ class ShallowWater(BaseModel):
             self._engine.start_sampling(None)
             return True
         names, points = recording.names, recording.points
-        j, i = check_sample(names, points, gauged(self), self.grid)
+        j, i = check_sample(names, points, sampled_names(self.variables), self.grid)
         bed = self._engine.cell_values(j, i)[6].astype(np.float64)
         values_of = partial(self._fields_of, bed=bed, names=names)
         self._engine.start_sampling(partial(Recorder, recording, values_of, self.time), j, i)

@@ -12,8 +12,8 @@ from eagre.backend.compilation.cells import cell
 from eagre.backend.device import Work
 from eagre.backend.group import Group
 from eagre.checks import check_sample
-from eagre.contract import Recording, gauged
-from eagre.fields import WATER_VARIABLES, Variable
+from eagre.contract import Recording
+from eagre.fields import WATER_VARIABLES, Variable, sampled_names
 from eagre.models.shallow_water_adi.kernels import LAND
 from eagre.models.shallow_water_adi.memory_layout import PADDING
 from eagre.models.shallow_water_adi.sampling.velocity import beds_at, velocities_at, velocities_of
@@ -191,7 +191,7 @@ class Fields:
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
         """Return the values of fields in cells (j, i)."""
-        j, i = check_sample(names, points, gauged(self), self.grid)  # type: ignore[arg-type]
+        j, i = check_sample(names, points, sampled_names(self.variables), self.grid)
         return self._values_of(self._engine.sample(j, i), beds=self._beds_at(j, i), names=names)
 
     def _beds_at(self, j: np.ndarray, i: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
@@ -217,7 +217,7 @@ class Fields:
         """Start, or with None stop, in-run sampling of cells; return True: the model supports it."""
         self._stepper.sampler = None
         if recording is not None:
-            j, i = check_sample(recording.names, recording.points, gauged(self), self.grid)  # type: ignore[arg-type]
+            j, i = check_sample(recording.names, recording.points, sampled_names(self.variables), self.grid)
             values_of = partial(self._values_of, beds=self._beds_at(j, i), names=recording.names)
             self._stepper.sampler = PointSampler(self._engine, partial(Recorder, recording, values_of, self.time), j, i)
         return True
