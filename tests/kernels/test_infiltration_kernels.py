@@ -35,7 +35,7 @@ def assert_equal(ours, theirs, precision, names=("depth", "velocity_x", "infiltr
     ],
 )
 def test_simulated_infiltration_equals_the_cpu(precision, options):
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     runs = []
     for device in (SimulatedDevice(), "cpu"):
@@ -52,7 +52,7 @@ def test_simulated_infiltration_equals_the_cpu(precision, options):
 
 
 def test_simulated_infiltration_of_the_implicit_model_equals_the_cpu():
-    from eagre.backend.simulated.device import SimulatedDevice
+    from eagre.backend.simulated import SimulatedDevice
 
     runs = []
     for device in (SimulatedDevice(), "cpu"):
