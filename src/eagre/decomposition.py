@@ -137,31 +137,6 @@ class Decomposition:
     def _extra(self, axis: int, location: str) -> bool:
         return axis - len(self.block_starts) in STAGGERED[location] and not self.is_periodic(axis)
 
-    # -- host arrays --------------------------------------------------------------------------------
-
-    def scatter(self, values: np.ndarray, rank: int, location: str = "centre") -> np.ndarray:
-        """Return the cells that a subdomain holds of a global field, whose last axes are the grid axes."""
-        held = self.held(rank, location)
-        if all(low >= 0 and high <= size for (low, high), size in zip(held, values.shape[-len(held) :], strict=True)):
-            return values[(..., *(slice(*one) for one in held))]
-        for axis, one in enumerate(held):
-            values = values.take(range(*one), axis=axis - len(held), mode="wrap")
-        return values
-
-    def gather(self, subdomains: Sequence[np.ndarray], location: str = "centre") -> np.ndarray:
-        """Return a global field from the cells that each subdomain owns."""
-        sizes = [size + self._extra(axis, location) for axis, size in enumerate(self.shape)]
-        whole = np.empty((*subdomains[0].shape[: -len(sizes)], *sizes), subdomains[0].dtype)
-        for rank, subdomain in enumerate(subdomains):
-            whole[(..., *(slice(*one) for one in self.owned(rank, location)))] = subdomain
-        return whole
-
-    def owned_cells(self, rank: int, array: np.ndarray, location: str = "centre") -> np.ndarray:
-        """Return the owned cells of a field from a host copy of a subdomain array."""
-        starts = [first for first, _ in (self.held(rank) if self.overlap else self.owned(rank))]
-        ranges = zip(self.owned(rank, location), starts, self.leading, strict=True)
-        return array[(..., *(slice(first - start + k, last - start + k) for (first, last), start, k in ranges))]
-
 
 def bands(rows: int, columns: int, heights: Sequence[int], **options: Any) -> Decomposition:
     """Return row slabs from south to north; options: halo and leading along y and x, and others of `Decomposition`."""

@@ -22,6 +22,7 @@ from adi_runs import (
     scattered_walls,
 )
 from barotropic_runs import run_out_of_step
+from decomposed_fields import scatter
 from eagre import BlowUpError, Boundaries, Discharge, InputError, MemoryNeededError
 from eagre.backend.device import CpuDevice
 from eagre.backend.group import Group, LocalTransport
@@ -202,7 +203,7 @@ def alien_rows(model):
         location = {"z": "centre", "p": "face_x"}.get(name[0], "face_y")
         copies = [(b.engine.surface(), *b.engine.fluxes()) for b in engine.subdomains]
         held = [dict(zip(FIELDS, fields, strict=True))[name] for fields in copies]
-        wanted = [engine.decomposition.scatter(state[name], rank, location) for rank in range(len(engine.subdomains))]
+        wanted = [scatter(engine.decomposition, state[name], rank, location) for rank in range(len(engine.subdomains))]
         if not all(np.array_equal(a, b) for a, b in zip(held, wanted, strict=True)):
             found.append(name)
     return found

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from decomposed_fields import gather, owned_cells, scatter
 from eagre.backend.device import CpuDevice
 from eagre.backend.group import BARRIER, Group, LocalTransport, in_sequence
 from eagre.backend.select import select, select_devices
@@ -45,7 +46,9 @@ def arrays_of(parts, location):
     for rank in range(parts.count):
         shape = [high - low + 2 * k + 9 for (low, high), k in zip(parts.held(rank), parts.leading, strict=True)]
         array = np.full(shape, OUTSIDE)
-        parts.owned_cells(rank, array, location)[...] = whole[tuple(slice(*one) for one in parts.owned(rank, location))]
+        owned_cells(parts, rank, array, location)[...] = whole[
+            tuple(slice(*one) for one in parts.owned(rank, location))
+        ]
         found.append(array)
     return whole, found
 
@@ -71,10 +74,10 @@ def test_an_exchange_fills_what_is_held_and_nothing_else(parts, location):
             slice(low - first + k, high - first + k)
             for (low, high), first, k in zip(parts.held(rank, location), start, parts.leading, strict=True)
         )
-        np.testing.assert_array_equal(array[inside], parts.scatter(whole, rank, location))
+        np.testing.assert_array_equal(array[inside], scatter(parts, whole, rank, location))
         assert np.count_nonzero(array != OUTSIDE) == array[inside].size
     np.testing.assert_array_equal(
-        parts.gather([parts.owned_cells(k, array, location) for k, array in enumerate(arrays)], location), whole
+        gather(parts, [owned_cells(parts, k, array, location) for k, array in enumerate(arrays)], location), whole
     )
 
 
@@ -95,7 +98,7 @@ def test_a_lost_message_shows():
             transport.publish(rank, "c", array)
         some = [one for k, one in enumerate(parts.messages({"c": "centre"})) if k != lost]
         transport.group.run([transport.exchange(some)])
-        held = [parts.scatter(whole, rank).size for rank in range(parts.count)]
+        held = [scatter(parts, whole, rank).size for rank in range(parts.count)]
         assert [np.count_nonzero(array != OUTSIDE) for array in arrays] != held
 
 
@@ -112,7 +115,7 @@ def test_components_stay_whole():
     parts = CASES["bands"]
     whole, arrays = arrays_of(parts, "centre")
     stacked = [np.stack([array, 2.0 * array]) for array in arrays]
-    found = parts.gather([parts.owned_cells(k, array) for k, array in enumerate(stacked)])
+    found = gather(parts, [owned_cells(parts, k, array) for k, array in enumerate(stacked)])
     np.testing.assert_array_equal(found, [whole, 2.0 * whole])
     assert parts.region(1, ((3, 5), (0, 5)))[0] is ...
 

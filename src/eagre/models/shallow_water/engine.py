@@ -420,9 +420,9 @@ class Engine(BatchStepping):
         """Return the cumulative infiltration, (ny, nx), m, in the precision of the run, by its name."""
         return {name: depth.astype(self.real) for name, depth in self.soil.state(self.current).items()}
 
-    def infiltrated_volume(self) -> float:
-        """Return the volume that has infiltrated, m3."""
-        return float(self.soil.row_sums(self.current).sum()) * self.setup.grid.cell_area
+    def soil_sums(self) -> np.ndarray:
+        """Return the sums of the cumulative infiltration over the rows, m; empty without infiltration."""
+        return self.soil.row_sums(self.current)
 
     def bad_cell(self) -> tuple[int, int] | None:
         """Return (j, i) of the first cell that is not finite, or None."""

@@ -60,12 +60,12 @@ class InputFields(NamedTuple):
     @property
     def lowest_surface(self) -> float:
         """Minimum of the surface of water or dry bed, m."""
-        return min(self.rows.each(float(self.surface.min())))
+        return self.rows.extremes(self.surface)[0]
 
     @property
     def max_depth(self) -> float:
         """Maximum depth, m."""
-        return max(self.rows.each(float(self.depth.max())))
+        return self.rows.extremes(self.depth)[1]
 
     def first_step(self, courant_number: float, gravity: float) -> float:
         """Return the limit of the first step, s, for water at rest, which has no speed yet."""

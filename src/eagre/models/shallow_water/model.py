@@ -508,17 +508,22 @@ class ShallowWater(BaseModel):
             self.cross_sections.restore(state)
         if not self._engine.balance.goes_on(state):
             self._first_time, self._first_volume = self.time, self._engine.sums()["volume"]
-            self._first_infiltrated = self._engine.infiltrated_volume()
+            self._first_infiltrated = self._infiltrated_volume
         self._cache = None
         self._stepper.checkpoint.forget()
 
     # -- summary ------------------------------------------------------------------------------------
 
+    @property
+    def _infiltrated_volume(self) -> float:
+        """Volume that has infiltrated, m3."""
+        return float(self._engine.soil_sums().sum()) * self.grid.cell_area
+
     def diagnostics(self) -> dict[str, float]:
         """Return the water volume, inflow, relative volume imbalance, energies and extremes."""
         sums = self._engine.sums()
         inflow, rain = self._engine.balance.amounts(self.time)
-        soil = self._engine.infiltrated_volume() - self._first_infiltrated if self._infiltrates else None
+        soil = self._infiltrated_volume - self._first_infiltrated if self._infiltrates else None
         return {**sums, **water_balance(sums["volume"], self._first_volume, sum(inflow.values()), rain, soil)}
 
     @property

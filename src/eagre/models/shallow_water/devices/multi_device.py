@@ -476,11 +476,10 @@ class MultiDeviceEngine(BatchStepping):
         rows = np.concatenate([subdomain.row_sums() for subdomain in self.subdomains])
         return self.setup.datum.over_zero(named_sums(rows, self.setup.grid), self.setup.gravity)
 
-    def infiltrated_volume(self) -> float:
-        """Return the volume that has infiltrated, m3; see `Engine.infiltrated_volume`."""
+    def soil_sums(self) -> np.ndarray:
+        """Return the sums of the cumulative infiltration over all rows; see `Engine.soil_sums`."""
         self.device.synchronize()
-        rows = np.concatenate([subdomain.soil.row_sums(subdomain.current) for subdomain in self.subdomains])
-        return float(rows.sum()) * self.setup.grid.cell_area
+        return np.concatenate([subdomain.soil_sums() for subdomain in self.subdomains])
 
     def bad_cell(self) -> tuple[int, int] | None:
         """Return (j, i) of the first cell that is not finite, or None."""
