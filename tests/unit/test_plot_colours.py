@@ -21,6 +21,7 @@ from eagre.plots.drawing.style import colormap_for
         ("max_w", "balance"),
         ("bed", "land"),
         ("still_water_depth", "water"),
+        ("infiltration_depth", "water"),
     ],
 )
 def test_maps_of_what_is_never_below_zero_begin_there(variable, colours):

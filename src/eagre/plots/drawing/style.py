@@ -22,7 +22,7 @@ _LAND = ("#a9b98a", "#c3c699", "#d9cfa6", "#cdb48c", "#b6977a", "#a58b7c", "#d9d
 _BALANCE = ("#163a6b", "#2f78b4", "#8fc1dc", "#f4f3ee", "#f0b48d", "#cf5f42", "#7d1d2b")
 _SPEED = ("#eef3e2", "#f6d98b", "#f2a65a", "#dd6b4d", "#a83a57", "#672360", "#2d1547")
 _GROUND = ("bed", "bed_elevation", "surface_altitude", "elevation", "raster")
-_WET = ("depth", "still_water_depth")  # first words of names of non-negative variables
+_WET = ("depth", "still_water_depth", "infiltration_depth")  # first words of names of non-negative variables
 _FAST = ("speed", "froude", "kinetic_energy", "unit_discharge", "hazard_rating", "hazard_class",
          "significant_height", "variance", "turbulent_kinetic_energy", "eddy_kinetic_energy", "wind_speed",
          "time_of_max", "arrival_time", "arrival_time_rise", "duration")  # fmt: skip
