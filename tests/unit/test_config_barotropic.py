@@ -62,7 +62,7 @@ def test_every_key_arrives(arguments):
     """Nothing of a case file is left behind, or put in another place."""
     taken = arguments(
         'basin = {kind = "channel", nx = 8, ny = 6, length_x = 8.0, length_y = 5.0, x0 = 10.0, y0 = 20.5, '
-        'walls = "no-slip-thom"}\n'
+        'walls = "no-slip", slip_length = 0.7}\n'
         'physics = {beta = 2.0, viscosity = "3 m2/s", biharmonic_viscosity = 4.0, bottom_friction = 5.0}\n'
         'wind = {stress = 0.1, density = 500.0, depth = 20.0}\nlayers = {upper = 6.0, lower = 7.0}\n'
         'topography = {height = "x", coriolis = 8.0, depth = 40.0}\n'
@@ -88,7 +88,8 @@ def test_every_key_arrives(arguments):
     for name, expected in (fields | {"particles": [[11.0, 21.0]]}).items():
         np.testing.assert_allclose(taken.pop(name), expected, rtol=1e-12, atol=1e-18, err_msg=name)
     assert taken == {
-        **{"basin": "channel", "walls": "no-slip-thom", "device": "cuda", "precision": "single", "beta": 2.0},
+        **{"basin": "channel", "walls": "no-slip", "slip_length": 0.7, "device": "cuda", "precision": "single"},
+        **{"beta": 2.0},
         **{"viscosity": 3.0, "biharmonic_viscosity": 4.0, "bottom_friction": 5.0, "deformation_radius": None},
         **{"tracer_diffusivity": 9.0, "time_step": 0.5, "jacobian": "advective", "scheme": "ab2"},
         **{"viscosity_scheme": "explicit", "compensated_summation": True},
