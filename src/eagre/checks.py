@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -18,7 +18,6 @@ from eagre.grid import Grid, centre_bed
 from eagre.local_rows import LocalRows
 from eagre.names import unknown_field
 from eagre.plausible import check_plausible
-from eagre.restart_references import RestartReference, check_references, reference_values
 
 DEVICE_WORDS = 12  # values per cell in the precision of the run: two or three states, bed, Manning map
 HUGE = 1e300  # largest number that counts as finite
@@ -133,57 +132,6 @@ def check_until(until: float, time: float) -> None:
         got = f"{float(until):g} s" if isinstance(until, Real) else repr(until)
         allowed = f"a number, {time:g} s (the current model time) or later"
         raise InputError(f"until = {got}", allowed=allowed, fix=f"until = {time + 60.0:g}")
-
-
-_GRID = ("nx", "ny", "dx", "dy", "x0", "y0")
-
-
-def grid_state(grid: Grid, references: Mapping[str, RestartReference] | None = None) -> dict[str, np.ndarray]:
-    """Return the grid parameters and the reference data, for a saved state."""
-    return {"grid": np.array([getattr(grid, name) for name in _GRID], np.float64)} | reference_values(references or {})
-
-
-def check_state(
-    state: Mapping[str, np.ndarray], fields: Mapping[str, tuple[int, ...]], grid: Grid, numbers: Sequence[str] = (),
-    references: Mapping[str, RestartReference] | None = None,
-) -> None:  # fmt: skip
-    """Raise `InputError` for a state of another model kind, grid or reference data, or with values that are not finite.
-
-    fields : shapes by name; numbers : names of required entries of any shape; references : see
-    `eagre.restart_references`.
-    """
-    for name in (*fields, *numbers):
-        actual_shape = np.shape(state[name]) if name in state else None
-        shape = tuple(fields.get(name, actual_shape or ()))
-        more = f", {name} of shape {shape}" if name in fields else ""
-        if actual_shape != shape:
-            raise InputError(
-                f"a state with {name} of shape {actual_shape}"
-                if actual_shape is not None
-                else f"a state without {name}",
-                allowed=f"the state of a model of the same kind and grid{more}",
-                fix="model.restore(read_restart(path, model))",
-                problem=f"The state has no {name}."
-                if actual_shape is None
-                else f"The state has {name} of another shape.",
-            )
-        if np.asarray(state[name]).dtype.kind not in "biuf":
-            raise InputError(
-                f"a state with {name} of type {np.asarray(state[name]).dtype}", allowed="real numbers",
-                problem=f"The values of {name} in the state are not real numbers.",
-            )  # fmt: skip
-        if name in fields and not np.isfinite(state[name]).all():
-            raise InputError(
-                f"a state with {name} that is not finite", allowed="finite numbers",
-                problem=f"The field {name} of the state contains NaN or infinity.",
-            )  # fmt: skip
-    for key, state_value, model_value in zip(_GRID, state.get("grid", ()), grid_state(grid)["grid"], strict=False):
-        if state_value != model_value:
-            raise InputError(
-                f"a state of a grid with {key} = {state_value:g}", allowed=f"{key} = {model_value:g}, as in the model",
-                problem=f"The grid of the state differs from the grid of the model in {key}.",
-            )  # fmt: skip
-    check_references(state, references or {})
 
 
 def check_sample(

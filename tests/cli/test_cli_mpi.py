@@ -400,11 +400,20 @@ def test_a_blow_up_leaves_the_last_valid_state(folders):
 COMMANDS = [one.name for one in main.app.registered_commands]
 
 
-@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("run", "sweep")])
-def test_commands_of_one_process_are_refused_in_several(tmp_path, command):
-    done = mpi_eagre(2, tmp_path, command)
+def test_a_command_of_one_process_is_refused_in_several(tmp_path):
+    done = mpi_eagre(2, tmp_path, "validate")
     assert done.returncode == 2 and done.stderr.count("error:") == 1 and done.stdout == "", done.stderr
-    assert f"2 processes of eagre {command}" in done.stderr and os.listdir(tmp_path) == []
+    assert "2 processes of eagre validate" in done.stderr and os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("run", "sweep")])
+def test_every_command_of_one_process_is_refused_in_several(monkeypatch, tmp_path, eagre, command):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(launch.SIZES[0], "2")
+    monkeypatch.setenv(launch.RANKS[0], "0")
+    done = eagre(command)
+    assert done.code == 2 and f"2 processes of eagre {command}" in done.err and done.out == ""
+    assert os.listdir() == []
 
 
 @pytest.mark.parametrize("names", [*zip(launch.SIZES, launch.RANKS, strict=True)])

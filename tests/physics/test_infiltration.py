@@ -7,8 +7,8 @@ import pytest
 
 import eagre
 import explicit_runs
+from eagre.terms.assembly.soil import infiltrated, removed
 from eagre.terms.green_ampt import green_ampt
-from eagre.terms.soil import infiltrated, removed
 from oracle.infiltration import (
     after_step,
     green_ampt_depth,

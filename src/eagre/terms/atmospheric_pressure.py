@@ -12,7 +12,7 @@ from eagre.backend.compilation.cells import Cell, cell
 from eagre.constants import WATER_DENSITY
 from eagre.grid import Grid
 from eagre.plausible import check_plausible, check_pressure_of_force
-from eagre.terms.base import Quantity, Term, checked_map
+from eagre.terms.assembly.base import Quantity, Term, checked_map
 from eagre.time_varying.series import Series
 
 

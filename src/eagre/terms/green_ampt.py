@@ -11,7 +11,7 @@ import numpy as np
 from eagre.backend.compilation.cells import Cell, cell, real
 from eagre.grid import Grid
 from eagre.kernels.roots import larger, select
-from eagre.terms.base import Quantity, Term, checked_amount
+from eagre.terms.assembly.base import Quantity, Term, checked_amount
 
 MIN_SUM = 1e-30  # m: avoids 0 / 0 for a conductivity of 0
 

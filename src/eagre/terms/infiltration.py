@@ -9,7 +9,7 @@ import numpy as np
 
 from eagre.backend.compilation.cells import Cell, cell
 from eagre.grid import Grid
-from eagre.terms.base import Quantity, Term, checked_amount
+from eagre.terms.assembly.base import Quantity, Term, checked_amount
 
 
 @cell

@@ -10,8 +10,8 @@ import numpy as np
 
 from eagre.backend.compilation.cells import Cell, cell
 from eagre.grid import Grid
-from eagre.terms.base import Quantity, Term
-from eagre.terms.record_quantities import RecordQuantity, checked_field
+from eagre.terms.assembly.base import Quantity, Term
+from eagre.terms.assembly.record_quantities import RecordQuantity, checked_field
 from eagre.time_varying.fields import TimeVaryingField
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from eagre.backend.compilation.cells import Cell
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.terms.base import Quantity, Term, checked_map
+from eagre.terms.assembly.base import Quantity, Term, checked_map
 from eagre.terms.rain import checked_rain, rain
 from eagre.time_varying.series import Series
 

@@ -496,7 +496,7 @@ class WaterCase(Case):
     def _naming_sources(self) -> Iterator[None]:
         """Add the section of [sources] to errors that the model raises for a term."""
         from eagre.terms import NAMES
-        from eagre.terms.collect import TermError
+        from eagre.terms.assembly.collect import TermError
 
         try:
             yield

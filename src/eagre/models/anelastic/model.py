@@ -13,7 +13,7 @@ from eagre.advection.plan import Options
 from eagre.arguments import of_type
 from eagre.backend.device import Device, check_precision
 from eagre.backend.tuned import device_for
-from eagre.checks import check_sample, check_state, checked_number, grid_state
+from eagre.checks import check_sample, checked_number
 from eagre.contract import field_type
 from eagre.fields import Variable
 from eagre.grid import Grid, Levels
@@ -55,9 +55,9 @@ from eagre.models.anelastic.stepper import CHECK_INTERVAL, Stepper
 from eagre.models.anelastic.subgrid.closure import Smagorinsky
 from eagre.models.anelastic.subgrid.surface import Surface
 from eagre.models.base import BaseModel
+from eagre.models.restart_state import RestartReference, check_state, grid_state
 from eagre.names import unknown_field
 from eagre.plausible import plausible_number
-from eagre.restart_references import RestartReference
 from eagre.stepping.advance import advance
 from eagre.stepping.averages import TimeStatistics
 from eagre.stepping.mapped import RunMaps

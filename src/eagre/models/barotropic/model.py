@@ -11,7 +11,7 @@ import numpy as np
 from eagre.arguments import of_type
 from eagre.backend.device import Device
 from eagre.backend.tuned import device_for
-from eagre.checks import check_input_memory, check_sample, check_state, checked_number, grid_state, one_of
+from eagre.checks import check_input_memory, check_sample, checked_number, one_of
 from eagre.config.options import checked
 from eagre.errors import InputError
 from eagre.grid import Grid
@@ -46,6 +46,7 @@ from eagre.models.barotropic.stability import check_time_step
 from eagre.models.barotropic.stepper import Stepper
 from eagre.models.barotropic.update.kernel_sets import KERNELS
 from eagre.models.base import BaseModel
+from eagre.models.restart_state import check_state, grid_state
 from eagre.names import unknown_field
 from eagre.stepping.advance import advance
 from eagre.stepping.averages import TimeStatistics, statistics_array_count, statistics_plan_of

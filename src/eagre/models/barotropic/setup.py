@@ -10,7 +10,7 @@ from eagre.grid import Grid
 from eagre.local_rows import LocalRows
 from eagre.models.barotropic.layers import Layers
 from eagre.models.barotropic.options import Boundaries, Numerics, Physics
-from eagre.restart_references import RestartReference
+from eagre.models.restart_state import RestartReference
 from eagre.stepping.averages import StatisticsPlan
 from eagre.time_varying.fields import TimeVaryingField
 

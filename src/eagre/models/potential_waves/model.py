@@ -11,7 +11,7 @@ import numpy as np
 from eagre.arguments import of_type
 from eagre.backend.device import Device
 from eagre.backend.tuned import device_for
-from eagre.checks import check_sample, check_state, checked_number, grid_state, one_of
+from eagre.checks import check_sample, checked_number, one_of
 from eagre.constants import GRAVITY
 from eagre.contract import field_type
 from eagre.fields import Variable
@@ -57,6 +57,7 @@ from eagre.models.potential_waves.stability import SPONGE_SAFETY_FACTOR, check_t
 from eagre.models.potential_waves.stepper import Stepper
 from eagre.models.potential_waves.surface.breaking import Breaker
 from eagre.models.potential_waves.surface.surface_filter import checked_interval
+from eagre.models.restart_state import check_state, grid_state
 from eagre.names import unknown_field
 from eagre.stepping.advance import advance
 from eagre.stepping.averages import TimeStatistics, statistics_array_count

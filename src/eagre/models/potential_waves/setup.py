@@ -12,7 +12,7 @@ from eagre.grid import Grid
 from eagre.models.potential_waves.boundaries.relaxation_zones import RelaxationZone
 from eagre.models.potential_waves.boundaries.sides import SpongeLayer, Wavemaker
 from eagre.models.potential_waves.laplace.stencils import Vertical
-from eagre.restart_references import RestartReference
+from eagre.models.restart_state import RestartReference
 from eagre.stepping.averages import StatisticsPlan
 from eagre.time_varying.series import Series
 

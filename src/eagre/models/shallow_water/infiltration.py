@@ -1,4 +1,4 @@
-"""Infiltration at the end of a step of the explicit model (`eagre.terms.soil`).
+"""Infiltration at the end of a step of the explicit model (`eagre.terms.assembly.soil`).
 
 The last stage of a step has written the new state; the boundary pass that follows fills its ghosts. The cumulative
 infiltration has as many buffers as the state, so a rejected step changes neither.
@@ -11,10 +11,13 @@ from typing import Any
 from eagre.backend.compilation.cells import cell, real
 from eagre.backend.device import Launch
 from eagre.kernels.elevation import dry_surface
+from eagre.kernels.roots import larger, select
 from eagre.models.shallow_water.kernels import bed_centre
 from eagre.stepping.clock import DOUBLE, DT, SPLIT, STEPS, open_gate
-from eagre.terms.compose import TERM_FACTORS
-from eagre.terms.soil import infiltrated
+from eagre.terms.assembly.compose import TERM_FACTORS
+from eagre.terms.assembly.soil import infiltrated
+
+MIN_DEPTH = 1e-30  # m: avoids 0 / 0 in dry cells
 
 
 @cell
@@ -30,11 +33,10 @@ def infiltrate(j, i, q, bed, soil, terms, clock, phase):
         forcing = (terms, TERM_FACTORS(terms, 0))
         level, depth = infiltrated(eta, bottom, soil_n[j, i], dt, forcing, j, (j, i))
         soil_np1[j, i] = depth
-        if level < eta:
-            fraction = (level - bottom) / (eta - bottom)
-            q[0, j + 2, i + 2] = level
-            q[1, j + 2, i + 2] *= fraction
-            q[2, j + 2, i + 2] *= fraction
+        fraction = select(level < eta, (level - bottom) / larger(eta - bottom, real(MIN_DEPTH)), real(1.0))
+        q[0, j + 2, i + 2] = level
+        q[1, j + 2, i + 2] *= fraction
+        q[2, j + 2, i + 2] *= fraction
 
 
 @cell

@@ -16,13 +16,7 @@ from eagre.boundaries import Boundaries, checked_boundaries
 from eagre.boundaries.cross_sections import CrossSectionSeries
 from eagre.boundaries.internal import placed_inside, wall_settings
 from eagre.boundaries.open_sides import OpenSides, with_initial_water
-from eagre.checks import (
-    check_sample,
-    check_state,
-    checked_number,
-    grid_state,
-    one_of,
-)
+from eagre.checks import check_sample, checked_number, one_of
 from eagre.config.options import attributes, checked
 from eagre.constants import GRAVITY
 from eagre.contract import Recording
@@ -32,6 +26,7 @@ from eagre.grid import Grid, centre_bed
 from eagre.kernels.water_sums import water_balance, water_rows
 from eagre.local_rows import LocalRows
 from eagre.models.base import BaseModel
+from eagre.models.restart_state import check_state, grid_state
 from eagre.models.shallow_water.active_tiles import live_fraction
 from eagre.models.shallow_water.datum import Datum, over_datum
 from eagre.models.shallow_water.devices.multi_device import MIN_ROWS, engine_for
@@ -56,9 +51,9 @@ from eagre.stepping.mapped import RunMaps
 from eagre.stepping.maps import Maps, Water
 from eagre.stepping.plausibility import PlausibilityBounds, highest_surface, plausibility_bounds
 from eagre.stepping.recording import Recorder
-from eagre.terms.base import Term
-from eagre.terms.collect import terms_of
-from eagre.terms.soil import INFILTRATION_DEPTH, NAME
+from eagre.terms.assembly.base import Term
+from eagre.terms.assembly.collect import terms_of
+from eagre.terms.assembly.soil import INFILTRATION_DEPTH, NAME
 
 KEEP_SECONDS = {"cpu": 0.0, "cuda": 20.0}  # minimum wall time between checkpoints on the host, s
 CPU_LOOK_STEPS = 50  # steps between state checks on a CPU

@@ -19,15 +19,15 @@ from eagre.checks import DEVICE_WORDS, check_memory
 from eagre.errors import InputError
 from eagre.grid import Grid, centre_bed
 from eagre.local_rows import LocalRows, Sides
+from eagre.models.restart_state import RestartReference, bed_references
 from eagre.models.shallow_water import kernels as cells
 from eagre.models.shallow_water.datum import Datum
 from eagre.models.shallow_water.options import MIN_KAPPA, UNBOUNDED, Numerics
-from eagre.restart_references import RestartReference, bed_references
 from eagre.stepping.averages import StatisticsPlan, statistics_array_count
 from eagre.stepping.maps import Maps, planes_of
 from eagre.stepping.substeps import STAGES
-from eagre.terms.collect import ROLES, Terms
-from eagre.terms.soil import soil_array_count
+from eagre.terms.assembly.collect import ROLES, Terms
+from eagre.terms.assembly.soil import soil_array_count
 from eagre.time_varying.series import Series
 
 TO_EVERY_CELL = ("srk2", *STAGES)  # schemes without active-tile lists

@@ -11,10 +11,11 @@ import numpy as np
 from eagre.backend.device import Device, Launch, check_precision
 from eagre.errors import InputError
 from eagre.kernels.water_sums import BLOCK
-from eagre.models.shallow_water_adi import infiltration, step
 from eagre.models.shallow_water_adi import kernels as cells
+from eagre.models.shallow_water_adi import step
 from eagre.models.shallow_water_adi.forcing import row_and_column, terms_along, with_walls
 from eagre.models.shallow_water_adi.initial_state import stopped_at_walls
+from eagre.models.shallow_water_adi.kernels import infiltrate
 from eagre.models.shallow_water_adi.memory_layout import PADDING, layout_of, padded, unpadded
 from eagre.models.shallow_water_adi.sampling import diagnostics
 from eagre.models.shallow_water_adi.sampling.maps import BeginningAverages, MapAccumulator
@@ -28,8 +29,8 @@ from eagre.models.shallow_water_adi.sweeps.segments import CpuSegments, CudaSegm
 from eagre.solvers.tridiagonal import columns
 from eagre.solvers.tridiagonal.link import Coupling
 from eagre.stepping.maps import maps_of_rows
-from eagre.terms.base import Quantity
-from eagre.terms.soil import Soil
+from eagre.terms.assembly.base import Quantity
+from eagre.terms.assembly.soil import Soil
 
 
 class Rows:
@@ -309,8 +310,12 @@ class Engine(StepBatches):
         self.soil.resume(state)
 
     def infiltration(self, z: Any) -> list[Launch]:
-        """Return the launches that remove the infiltration of a step from the new surface."""
-        return infiltration.launches(self, z)
+        """Return the launches that remove the infiltration of a step from the new surface z; empty without it."""
+        if not self.soil.present:
+            return []
+        program = self.device.loop(infiltrate, self.precision, self.soil.switches)
+        arguments = (z, self.bed, self.soil.depths[0], self.soil.arguments, self.numbers[1])
+        return [self.device.over(program, self.setup.grid.shape, arguments)]
 
     def soil_sums(self) -> np.ndarray:
         """Return the sums of the cumulative infiltration over the rows, m; empty without infiltration."""

@@ -17,7 +17,7 @@ from eagre.boundaries import Boundaries, BoundarySegment
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.shallow_water_adi.model import ShallowWaterADI
-from eagre.terms.base import Term
+from eagre.terms.assembly.base import Term
 
 FIELDS = ("surface_elevation", "depth", "velocity_x", "velocity_y", "manning", "chezy", "land_mask")
 

@@ -10,7 +10,7 @@ from eagre.boundaries.internal import SOUTH_FACE, WEST_FACE
 from eagre.kernels.roots import select
 from eagre.models.shallow_water_adi.kernels import ABOVE, BELOW, HIGH, LAND, LOW, MAY_DRY
 from eagre.models.shallow_water_adi.memory_layout import PADDING, faces_of, layout_of, padded
-from eagre.terms.compose import FORCE, WATER, Bound, TermArrays, bind
+from eagre.terms.assembly.compose import FORCE, WATER, Bound, TermArrays, bind
 
 
 @cell
@@ -57,7 +57,7 @@ def closed_faces(walls: np.ndarray, along: str) -> np.ndarray:
 def terms_along(along: str, setup: Any, device: Device, kind: Any, values: Any, first: int) -> Bound:
     """Return the terms for the sweep along "x" or "y": mass sources at centres, forces at faces, in the padded layout.
 
-    kind : floating-point type of the run; values, first : see `eagre.terms.compose.bind`.
+    kind : floating-point type of the run; values, first : see `eagre.terms.assembly.compose.bind`.
     """
     grid = setup.grid
 

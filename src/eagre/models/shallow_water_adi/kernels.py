@@ -32,6 +32,9 @@ from eagre.kernels.implicit_lines import (
     resistance,
 )
 from eagre.kernels.roots import hypotenuse, larger, reciprocal, select, smaller
+from eagre.models.shallow_water_adi.memory_layout import PADDING
+from eagre.terms.assembly.compose import TERM_FACTORS
+from eagre.terms.assembly.soil import infiltrated
 
 OUTSIDE = 1e30  # bed of land and outside the domain, m
 BEYOND = 1e12  # bed outside a domain without MAY_DRY, m: sums of depths are nonzero, and squares are finite
@@ -441,3 +444,16 @@ def end_row(kind, value, end, p):
     if kind == 6:
         return END_6(value, end, p)
     return closed_end(value, end, p)
+
+
+@cell
+def infiltrate(j, i, z, bed, soil, terms, p):
+    """Remove the infiltration of a step from interior cell (j, i) of the surface z; the discharges do not change.
+
+    soil : cumulative infiltration, m
+    """
+    row, column = j + 1, i + PADDING
+    forcing = (terms, TERM_FACTORS(terms, 0))
+    level, depth = infiltrated(z[row, column], bed[row, column], soil[j, i], p.dt, forcing, j, (j, i))
+    z[row, column] = level
+    soil[j, i] = depth

@@ -15,14 +15,7 @@ from eagre.boundaries import Boundaries, checked_boundaries
 from eagre.boundaries.cross_sections import CrossSections, CrossSectionSeries
 from eagre.boundaries.internal import placed_inside, wall_settings
 from eagre.boundaries.open_sides import water_of, with_initial_water
-from eagre.checks import (
-    check_memory,
-    check_state,
-    checked_field,
-    checked_number,
-    grid_state,
-    one_of,
-)
+from eagre.checks import check_memory, checked_field, checked_number, one_of
 from eagre.config.options import attributes, checked
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
@@ -30,6 +23,7 @@ from eagre.grid import Grid, centre_bed
 from eagre.kernels.water_sums import rounding_rows, water_balance, water_rows
 from eagre.local_rows import LocalRows
 from eagre.models.base import BaseModel
+from eagre.models.restart_state import check_state, grid_state
 from eagre.models.shallow_water_adi.devices.multi_device import engine_for, local_rows
 from eagre.models.shallow_water_adi.initial_state import face_flux, half_step, with_given_fluxes
 from eagre.models.shallow_water_adi.inputs import (
@@ -52,9 +46,9 @@ from eagre.models.shallow_water_adi.stepper import Stepper
 from eagre.stepping.advance import advance
 from eagre.stepping.averages import TimeStatistics, statistics_array_count, statistics_plan_of
 from eagre.stepping.maps import Maps, planes_of
-from eagre.terms.base import Term
-from eagre.terms.collect import terms_of
-from eagre.terms.soil import NAME
+from eagre.terms.assembly.base import Term
+from eagre.terms.assembly.collect import terms_of
+from eagre.terms.assembly.soil import NAME
 
 
 class ShallowWaterADI(Fields, BaseModel):

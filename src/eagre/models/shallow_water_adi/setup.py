@@ -14,13 +14,13 @@ from eagre.boundaries.cross_sections import CrossSections
 from eagre.boundaries.subdomain import clip_segments
 from eagre.grid import Grid
 from eagre.local_rows import LocalRows
+from eagre.models.restart_state import RestartReference, bed_references
 from eagre.models.shallow_water_adi.kernels import LAND, WALL
 from eagre.models.shallow_water_adi.options import Numerics
 from eagre.models.shallow_water_adi.sides import sides_of
-from eagre.restart_references import RestartReference, bed_references
 from eagre.stepping.averages import StatisticsPlan
 from eagre.stepping.maps import Maps
-from eagre.terms.collect import Terms
+from eagre.terms.assembly.collect import Terms
 from eagre.time_varying.series import Series
 
 STATE = {"z": "centre", "p": "face_x", "q_before": "face_y", "q_after": "face_y"}  # fields of a state: locations

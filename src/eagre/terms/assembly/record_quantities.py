@@ -12,7 +12,7 @@ from eagre.backend.compilation.cells import cell, real, switch
 from eagre.backend.device import Device
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.terms.base import Quantity
+from eagre.terms.assembly.base import Quantity
 from eagre.time_varying.fields import TimeVaryingField
 
 

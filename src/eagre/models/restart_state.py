@@ -1,4 +1,4 @@
-"""Reference data of a saved state: values that must agree between the state and the model that restores it.
+"""Saved states: the grid and the reference data that must agree between a state and the model that restores it.
 
 A state holds, for example, the perturbation theta' relative to the ambient atmosphere, or a potential at points whose
 positions depend on the depth. The same numbers describe another flow if the ambient atmosphere or the depth differs.
@@ -7,14 +7,16 @@ A state therefore includes its reference data, and `check_references` compares t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from eagre.errors import InputError
+from eagre.grid import Grid
 
+_GRID = ("nx", "ny", "dx", "dy", "x0", "y0")
 TOLERANCE = 1e-9  # relative to the maximum; differences between processors are smaller
 
 
@@ -88,3 +90,51 @@ def _many(reference: RestartReference, values: np.ndarray) -> str:
     if values.size == 0:
         return reference.describe(0.0)
     return f"{reference.what} at {values.size} points, up to {values.max():g} {reference.unit}"
+
+
+def grid_state(grid: Grid, references: Mapping[str, RestartReference] | None = None) -> dict[str, np.ndarray]:
+    """Return the grid parameters and the reference data, for a saved state."""
+    return {"grid": np.array([getattr(grid, name) for name in _GRID], np.float64)} | reference_values(references or {})
+
+
+def check_state(
+    state: Mapping[str, np.ndarray], fields: Mapping[str, tuple[int, ...]], grid: Grid, numbers: Sequence[str] = (),
+    references: Mapping[str, RestartReference] | None = None,
+) -> None:  # fmt: skip
+    """Raise `InputError` for a state of another model kind, grid or reference data, or with values that are not finite.
+
+    fields : shapes by name; numbers : names of required entries of any shape; references : see
+    `RestartReference`.
+    """
+    for name in (*fields, *numbers):
+        actual_shape = np.shape(state[name]) if name in state else None
+        shape = tuple(fields.get(name, actual_shape or ()))
+        more = f", {name} of shape {shape}" if name in fields else ""
+        if actual_shape != shape:
+            raise InputError(
+                f"a state with {name} of shape {actual_shape}"
+                if actual_shape is not None
+                else f"a state without {name}",
+                allowed=f"the state of a model of the same kind and grid{more}",
+                fix="model.restore(read_restart(path, model))",
+                problem=f"The state has no {name}."
+                if actual_shape is None
+                else f"The state has {name} of another shape.",
+            )
+        if np.asarray(state[name]).dtype.kind not in "biuf":
+            raise InputError(
+                f"a state with {name} of type {np.asarray(state[name]).dtype}", allowed="real numbers",
+                problem=f"The values of {name} in the state are not real numbers.",
+            )  # fmt: skip
+        if name in fields and not np.isfinite(state[name]).all():
+            raise InputError(
+                f"a state with {name} that is not finite", allowed="finite numbers",
+                problem=f"The field {name} of the state contains NaN or infinity.",
+            )  # fmt: skip
+    for key, state_value, model_value in zip(_GRID, state.get("grid", ()), grid_state(grid)["grid"], strict=False):
+        if state_value != model_value:
+            raise InputError(
+                f"a state of a grid with {key} = {state_value:g}", allowed=f"{key} = {model_value:g}, as in the model",
+                problem=f"The grid of the state differs from the grid of the model in {key}.",
+            )  # fmt: skip
+    check_references(state, references or {})

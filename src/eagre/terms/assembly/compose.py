@@ -21,9 +21,9 @@ import numpy as np
 from eagre.backend.compilation.cells import Cell, cell, real, switch, written
 from eagre.backend.device import Device
 from eagre.grid import Grid
-from eagre.terms.blended import OF_TABLE, Blend
-from eagre.terms.collect import ROLES, Contribution, Terms
-from eagre.terms.record_quantities import READERS, WHERE, RecordQuantity, Records
+from eagre.terms.assembly.blended import OF_TABLE, Blend
+from eagre.terms.assembly.collect import ROLES, Contribution, Terms
+from eagre.terms.assembly.record_quantities import READERS, WHERE, RecordQuantity, Records
 
 
 @cell
@@ -94,7 +94,7 @@ class TermArrays(NamedTuple):
     """Memory layout of the columns, (ny,), and maps, (ny, nx), of a role on the device of a kernel.
 
     device : device of the records; pitch : row pitch, for `WHERE`; at_faces : whether forces act at the low faces of
-    cells; blended : whether records are read from tables (`eagre.terms.blended`).
+    cells; blended : whether records are read from tables (`eagre.terms.assembly.blended`).
     """
 
     column: Callable[[str, np.ndarray], Any]

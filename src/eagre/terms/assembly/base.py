@@ -73,7 +73,7 @@ class Term:
       depth, m, and `along` and `across` are the unit discharges along the line and across it, m2 s-1: hu and hv for a
       line along x, hv and hu for a line along y;
     * infiltration: the potential depth of a step of dt, s, is ``soil_cell(h, soil, dt, *infiltration(grid))``, m, where
-      `soil` is the cumulative infiltration, m (`eagre.terms.soil`). Models limit it to the water in the cell.
+      `soil` is the cumulative infiltration, m (`eagre.terms.assembly.soil`). Models limit it to the water in the cell.
 
     The explicit model calls the kernel function at centres. The ADI model calls `force_cell` at faces. Each argument is
     a number in the precision of the run. The term can be any function of h, along and across. It is evaluated

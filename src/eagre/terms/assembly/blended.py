@@ -15,8 +15,8 @@ import numpy as np
 from eagre.backend.compilation.cells import cell, real, switch, written
 from eagre.backend.device import Launch
 from eagre.grid import Grid
-from eagre.terms.collect import Terms
-from eagre.terms.record_quantities import RecordQuantity, Records, node_below
+from eagre.terms.assembly.collect import Terms
+from eagre.terms.assembly.record_quantities import RecordQuantity, Records, node_below
 from eagre.time_varying.fields import NodeGrid
 
 

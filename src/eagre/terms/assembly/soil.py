@@ -6,7 +6,6 @@ shallow-water models apply it to the state at the end of a step.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,13 +15,14 @@ from eagre.backend.compilation.cells import cell, real
 from eagre.backend.device import Device
 from eagre.fields import Variable
 from eagre.kernels.bits import binade
-from eagre.kernels.roots import larger
-from eagre.terms.collect import Terms
-from eagre.terms.compose import SOIL, TermArrays, bind
+from eagre.kernels.roots import larger, select, smaller
+from eagre.terms.assembly.collect import Terms
+from eagre.terms.assembly.compose import SOIL, TermArrays, bind
 
 INFILTRATION_DEPTH = Variable("infiltration_depth", "m", "cumulative infiltration depth", gauged=False)
 NAME = "infiltration"  # of the cumulative infiltration in a state
-MIN_UNIT = 2.0**-50  # m: quotients of it and a depth fit 63 bits
+MIN_UNIT = 2.0**-38  # m: quotients of a depth and it are less than 2^51
+ROUND = 1.5 * 2.0**52  # (x + ROUND) - ROUND is the integer nearest to x, |x| < 2^51, in double precision
 
 
 @cell
@@ -37,7 +37,7 @@ def _removed(depth, soil, eta):
     # infiltration that is slow compared with the precision of eta.
     unit = max(float(binade(eta)) * 2.0**-23, MIN_UNIT)
     scale = 1.0 / unit
-    return real(unit * float(math.floor((soil + float(depth)) * scale) - math.floor(soil * scale)))
+    return real(unit * (((soil + float(depth)) * scale + ROUND) - (soil * scale + ROUND)))
 
 
 @cell
@@ -47,19 +47,12 @@ def infiltrated(eta, bottom, soil, dt, forcing, row, index):
     The depth h = eta - bottom is the upper limit. The cumulative infiltration is double.
 
     eta, bottom : surface, and its value in a dry cell, m; soil : cumulative infiltration, m; dt : time step, s;
-    forcing, row, index : see `eagre.terms.compose`.
+    forcing, row, index : see `eagre.terms.assembly.compose`.
     """
-    h = eta - bottom
-    level = eta
-    if h > real(0.0):
-        depth = SOIL(real(0.0), h, real(soil), dt, forcing, row, index)
-        if depth < h:
-            level = larger(eta - removed(depth, soil, eta), bottom)
-            soil = soil + float(depth)
-        else:
-            level = bottom
-            soil = soil + float(h)
-    return level, soil
+    h = larger(eta - bottom, real(0.0))
+    depth = smaller(SOIL(real(0.0), h, real(soil), dt, forcing, row, index), h)
+    level = select(depth < h, larger(eta - removed(depth, soil, eta), bottom), smaller(eta, bottom))
+    return level, soil + float(depth)
 
 
 @cell
