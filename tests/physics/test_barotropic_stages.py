@@ -7,7 +7,7 @@ import pytest
 from barotropic_runs import CASES, assert_same_states, model_on
 from eagre import Layers, TimeStatistics
 from eagre.backend.group import BARRIER
-from eagre.models.barotropic import subdomain
+from eagre.models.barotropic import engine as engines
 from eagre.models.barotropic.step import start, step
 from eagre.models.barotropic.update.kernel_sets import FUSIONS
 from eagre.runtime.stage import ALL, fused
@@ -115,7 +115,7 @@ def assert_fast_equals_stages(monkeypatch, entries, steps, tolerance, **options)
     """The fusions `entries` change a state by rounding errors only."""
     fast = model_on(**options)
     assert entries_of(fast) == entries
-    monkeypatch.setattr(subdomain, "FUSIONS", ())
+    monkeypatch.setattr(engines, "FUSIONS", ())
     plain = model_on(**options)
     for model in (fast, plain):
         model.advance(steps * model.time_step)

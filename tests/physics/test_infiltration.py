@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import eagre
 import explicit_runs
+from eagre.backend.compilation.cells import cell
 from eagre.terms.assembly.soil import infiltrated, removed
 from eagre.terms.green_ampt import green_ampt
 from oracle.infiltration import (
@@ -221,3 +224,22 @@ def test_members_of_an_ensemble_have_soils_of_their_own(light_device):
     runs.advance(300.0)
     assert runs.field("infiltration_depth") == pytest.approx(rates * 300.0, rel=1e-6)
     assert runs.field("depth") == pytest.approx(0.02 - rates * 300.0, rel=1e-6)
+
+
+@cell
+def set_removed(j, i, out, depth, soil, eta):
+    out[j, i] = removed(depth[j, i], soil[j, i], eta[j, i])
+
+
+def test_a_gpu_rounds_the_fall_of_the_surface_as_a_cpu():
+    """Compilers with fast math could simplify (x + ROUND) - ROUND to x."""
+    pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
+    from numba import types
+
+    from eagre.backend.compilation.program import load, loop_source
+    from eagre.backend.cuda.compiler import ptx
+
+    field, total = types.float32[:, ::1], types.float64[:, ::1]
+    program = load(loop_source(set_removed, "cuda", "single", {}), "set_removed")
+    text = ptx(program.run, (types.int64, types.int64, field, field, total, field))
+    assert len(re.findall(r"fma.*0d4338000000000000|add.*0d4338000000000000", text)) == 2

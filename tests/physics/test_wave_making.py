@@ -60,7 +60,9 @@ def test_the_potential_of_the_wall_by_hand():
         return -(f / k * np.exp(-k * s) * np.cos(k * (z + DEPTH))).sum()
 
     step, places = 1e-4, [0.0, 0.3, 1.1, 4.0]
-    wall = Wall(np.exp(-math.pi * np.array(places) / (4.0 * DEPTH)), np.ones(1), 1.0, 0.0, DEPTH, f)
+    wall = Wall(
+        np.exp(-math.pi * np.array(places) / (4.0 * DEPTH)), np.ones(1), 1.0, 0.0, DEPTH, f, f * high / (n * math.pi)
+    )
     for i, s in enumerate(places):
         eta = np.full((1, 1, 4), 0.04)
         found = of_wall(eta, 0, i, wall)

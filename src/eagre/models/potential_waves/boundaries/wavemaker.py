@@ -61,14 +61,19 @@ Signal = Callable[[float], float]
 
 
 class Wall(NamedTuple):
-    """Geometry of the side: factors exp(-k_1 s), (nx,) and (ny,), one of them 1; inward normal; depth, m; f_n."""
+    """Geometry of the side, and coefficients of a.
+
+    decay_x, decay_y : exp(-k_1 s), (nx,) and (ny,), one of them 1; n_x, n_y : inward normal; depth : m; f, f_over_k :
+    f_n and f_n / k_n, (TERMS,).
+    """
 
     decay_x: Any
     decay_y: Any
     n_x: float
     n_y: float
     depth: float
-    f: Any  # (TERMS,)
+    f: Any
+    f_over_k: Any
 
 
 class Edge(NamedTuple):
@@ -101,7 +106,7 @@ def of_wall(eta, j, i, wall):
         if left < real(NEGLIGIBLE):
             break
         left *= size * size
-        a -= wall.f[m] / ((real(2.0) * m + real(1.0)) * wide) * c
+        a -= wall.f_over_k[m] * c
         a_n += wall.f[m] * c
         a_z += wall.f[m] * s
         c, s = c * c_2 - s * s_2, s * c_2 + c * s_2
@@ -254,6 +259,7 @@ class Inlet(Forcing):
         _check_bed(np.asarray(h), away if in_x else away[:, None], depth, side)
         device, sign = laplace.device, -1.0 if last else 1.0
         self._laplace, self._depth, self._f = laplace, depth, profile_coefficients()
+        self._k = (2.0 * np.arange(TERMS) + 1.0) * math.pi / (HEIGHT * depth)
         self._signals = velocity, acceleration, None if linear else position, target, target_rate
         self._absorption = 0.0 if target is None else math.sqrt(gravity / depth)
         self._motion = StageValues(device, (MOTION,), device.graphs and device.is_one)
@@ -261,7 +267,7 @@ class Inlet(Forcing):
         decay = np.exp(-math.pi * away / (HEIGHT * depth))
         self._wall = Wall(
             device.array(decay if in_x else np.ones(x.size)), device.field(np.ones(y.size) if in_x else decay, axis=-1),
-            sign if in_x else 0.0, 0.0 if in_x else sign, depth, device.array(self._f),
+            sign if in_x else 0.0, 0.0 if in_x else sign, depth, device.array(self._f), device.array(self._f / self._k),
         )  # fmt: skip
         switches = {"BENDS": not linear}
         self._loops = {one.name: device.loop(one, "double", switches) for one in (push, set_off, set_edge_means)}
@@ -317,7 +323,7 @@ class Inlet(Forcing):
             By x, y, z.
         second : (3, 3, n), 1/m
         """
-        k = (2.0 * np.arange(TERMS) + 1.0) * math.pi / (HEIGHT * self._depth)
+        k = self._k
         first, along, sign = self._origin
         away = sign * ((y if along else x) - first)
         decay = self._f * np.exp(-np.multiply.outer(away, k))
