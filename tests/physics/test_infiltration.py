@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,9 @@ import pytest
 import eagre
 import explicit_runs
 from eagre.backend.compilation.cells import cell
+from eagre.models.shallow_water.infiltration import launches as explicit_launches
+from eagre.models.shallow_water_adi.memory_layout import PADDING
+from eagre.stepping.clock import DT, PARITY, RUNNING
 from eagre.terms.assembly.soil import infiltrated, removed
 from eagre.terms.green_ampt import green_ampt
 from oracle.infiltration import (
@@ -224,6 +228,29 @@ def test_members_of_an_ensemble_have_soils_of_their_own(light_device):
     runs.advance(300.0)
     assert runs.field("infiltration_depth") == pytest.approx(rates * 300.0, rel=1e-6)
     assert runs.field("depth") == pytest.approx(0.02 - rates * 300.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize("term", [eagre.Infiltration(1e-4), eagre.GreenAmpt(**LOAM)])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_surface_that_is_not_finite_stays_so(bad, term, precision):
+    """Minima and maxima could turn it into a dry cell, and the run would go on."""
+    for make in (explicit, implicit):
+        model = make("cpu", [term], precision=precision)
+        model.advance(10.0)
+        engine: Any = model._engine
+        if make is explicit:
+            surface, row, column = engine.q[0][0], 3, 3
+            engine.clock[RUNNING], engine.clock[PARITY], engine.clock[DT] = 1.0, 0.0, 10.0
+            launches = explicit_launches(engine, 0, 0, 0, None)
+        else:
+            surface, row, column = engine.z[0], 2, PADDING + 1
+            launches = engine.infiltration(surface)
+        other = surface[row, column - 1]
+        surface[row, column] = bad
+        engine.device.run(launches)
+        np.testing.assert_equal(surface[row, column], surface.dtype.type(bad))
+        assert surface[row, column - 1] < other
 
 
 @cell

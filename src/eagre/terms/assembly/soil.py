@@ -14,7 +14,7 @@ import numpy as np
 from eagre.backend.compilation.cells import cell, real
 from eagre.backend.device import Device
 from eagre.fields import Variable
-from eagre.kernels.bits import binade
+from eagre.kernels.bits import binade, is_bad
 from eagre.kernels.roots import larger, select, smaller
 from eagre.terms.assembly.collect import Terms
 from eagre.terms.assembly.compose import SOIL, TermArrays, bind
@@ -52,7 +52,7 @@ def infiltrated(eta, bottom, soil, dt, forcing, row, index):
     h = larger(eta - bottom, real(0.0))
     depth = smaller(SOIL(real(0.0), h, real(soil), dt, forcing, row, index), h)
     level = select(depth < h, larger(eta - removed(depth, soil, eta), bottom), smaller(eta, bottom))
-    return level, soil + float(depth)
+    return select(is_bad(eta), eta, level), soil + float(depth)  # a run that blew up must not look dry
 
 
 @cell
