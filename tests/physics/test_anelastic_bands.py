@@ -218,3 +218,19 @@ def test_each_device_has_memory_for_its_share(monkeypatch):
     with pytest.raises(MemoryNeededError):
         box([small, large])
     box([large, large])
+
+
+@pytest.mark.parametrize("device", ["cpu", TWO])
+@pytest.mark.parametrize("name", ["u", "theta", "dye"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_field_that_is_not_finite_ends_the_run(device, name, value):
+    model = after(box, device, 2)
+    good = {field: model.field(field) for field in ("u", "theta", "dye")}
+    bad = model._stepper.state()
+    slabs = [bad[name]] if device == "cpu" else bad[name].slabs
+    slabs[-1][4, slabs[-1].shape[1] // 2, 5] = value
+    model._stepper.checkpoint.state, model._stepper.checkpoint.seconds = model._stepper.state(), np.inf
+    model._stepper.restore(bad)
+    with pytest.raises((BlowUpError, ConvergenceError)):
+        model.advance(1e9, max_steps=2)
+    assert all(np.array_equal(model.field(field), values) for field, values in good.items())

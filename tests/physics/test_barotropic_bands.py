@@ -170,16 +170,18 @@ def test_from_a_case_file():
         BarotropicCase.loads(text.replace("cpu, cpu", "cpu,") + "basin.nx = 17\n")
 
 
-def test_a_blow_up_goes_back_to_the_last_good_state():
-    model = on_bands(2)
+@pytest.mark.parametrize("bands", [1, 2])
+@pytest.mark.parametrize(("name", "value"), [("q0", np.nan), ("tracer", np.nan), ("tracer", -np.inf)])
+def test_a_blow_up_goes_back_to_the_last_good_state(bands, name, value):
+    model = on_bands(bands, dye=True, layers=Layers(3.0, 1.0))
     model.advance(model.time_step)
     good, bad = model.state(), model.state()
-    bad["q0"][30, 7] = np.nan
+    bad[name][30, 7] = value
     model._stepper.checkpoint.state, model._stepper.checkpoint.seconds = model._stepper.state(), np.inf
     model._engine.restore(bad)
     with pytest.raises(BlowUpError, match="not finite"):
         model.advance(2 * model.time_step)
-    assert np.array_equal(model.state()["q0"], good["q0"])
+    assert all(np.array_equal(model.state()[one], good[one]) for one in ("q0", "tracer"))
 
 
 @pytest.mark.parametrize(

@@ -194,8 +194,8 @@ class Stages:
 
     @property
     def finite_check(self) -> FiniteCheck:
-        """Check of the prognostic fields for finite values."""
-        return FiniteCheck(self.device, self.precision, [one.x for one in self.fields.prognostic()])
+        """Check of all current fields for finite values."""
+        return FiniteCheck(self.device, self.precision, list(self.fields.present.values()))
 
     def measured(self) -> np.ndarray:
         """Return the maximum outflow Courant number of each row in the last step, (nz, ny), after `measure`."""

@@ -166,7 +166,7 @@ class Stepper:
             return self._failure
         if self.engine.is_finite():
             return None
-        for name in (*COMPONENTS, *(("theta",) if self.setup.stratified else ())):
+        for name in (*COMPONENTS, *(("theta",) if self.setup.stratified else ()), *self.setup.scalars):
             if (point := self.engine.first_invalid_point(name)) is not None:
                 k, j, i = point
                 return Failure(f"{name} is not finite at level {k}", (j, i))

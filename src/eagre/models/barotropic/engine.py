@@ -290,6 +290,10 @@ class Engine:
             integrals[name] = extreme([one[name] for one in each], of)
         return integrals
 
+    def max_tracer(self) -> float:
+        """See `State.max_tracer`."""
+        return extreme(self._of_each(lambda one: one.fields.max_tracer()))
+
     def speeds(self) -> tuple[float, float]:
         """See `State.speeds`."""
         u, v = zip(*self._of_each(lambda one: one.fields.speeds()), strict=True)

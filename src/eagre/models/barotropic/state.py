@@ -105,6 +105,13 @@ class State:
         self.device.synchronize()
         return speeds(self._for_sums(self.psi[0][self.current]), self.setup.grid.dx, self.setup.grid.dy)
 
+    def max_tracer(self) -> float:
+        """Return the maximum of the magnitude of the tracer, NaN if a value is NaN; 0 without a tracer."""
+        if not self.tracer:
+            return 0.0
+        self.device.synchronize()
+        return float(abs(self._for_sums(self.tracer[self.current])).max())
+
     def _for_sums(self, field: Any) -> Any:
         """Return the points of a field, those of small fields on the host: CuPy would compile every sum, 6 s in all."""
         return self.view(self.device.host(field) if field.size < MAX_HOST_SIZE else field)

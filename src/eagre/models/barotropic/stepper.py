@@ -68,8 +68,10 @@ class Stepper:
         """
         with np.errstate(all="ignore"):
             integrals = self.engine.integrals()
-        finite = math.isfinite(integrals["energy"]) and math.isfinite(integrals["max_vorticity"])
-        return None if finite else Failure("values that are not finite")
+            tracer = self.engine.max_tracer()
+        if not (math.isfinite(integrals["energy"]) and math.isfinite(integrals["max_vorticity"])):
+            return Failure("values that are not finite")
+        return None if math.isfinite(tracer) else Failure("values of the tracer that are not finite")
 
     def blow_up(self, failure: Failure) -> BlowUpError:
         """Return the error, with the point of maximum vorticity before the first bad step; restore the checkpoint."""
@@ -82,7 +84,8 @@ class Stepper:
             time,
             point,
             f"{failure.what}; the last good state is of t = {self.time:.6g}",
-            advice=f"a time_step below {limit:.2g} (see its limits at the start of the run), or more viscosity",
+            advice=f"a time_step below {limit:.2g} (see its limits at the start of the run), or more viscosity "
+            "(a tracer: more diffusivity)",
         )
 
     def state(self) -> State:
