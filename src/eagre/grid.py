@@ -22,6 +22,8 @@ from eagre.constants import FARTHEST, LONGEST, SHORTEST
 from eagre.errors import InputError
 from eagre.fields import points_at
 
+PARAMETERS = ("nx", "ny", "dx", "dy", "x0", "y0")  # numbers that define a grid, in states and restart files
+
 
 @dataclass(frozen=True)
 class Grid:

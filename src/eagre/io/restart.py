@@ -21,13 +21,13 @@ import numpy as np
 
 from eagre.contract import Model
 from eagre.errors import InputError
+from eagre.grid import PARAMETERS
 from eagre.io.cf import eagre_version, history_line, versions
 from eagre.io.files import check_space, input_file, output_file, reading, sync, writing
 from eagre.io.records.store_netcdf import LIBVER, Sink
 from eagre.temporary import temporary_path
 
 FORMAT = 1
-_GRID = ("nx", "ny", "dx", "dy", "x0", "y0")
 _KINDS = "biufc"
 _BLOCK = 512  # bytes of the user block
 _MARK = b"eagre restart "
@@ -214,7 +214,7 @@ def _fill(file: Any, model: Model, state: Mapping[str, np.ndarray], start_date: 
     )
     if start_date is not None:
         file.attrs["start_date"] = start_date.isoformat()
-    file.attrs.update({f"grid_{name}": getattr(model.grid, name) for name in _GRID})
+    file.attrs.update({f"grid_{name}": getattr(model.grid, name) for name in PARAMETERS})
     group = file.create_group("state")
     for name, value in state.items():
         group.create_dataset(name, data=value).attrs["crc32"] = _checksum(value)
@@ -305,7 +305,7 @@ def _can_be_read(path: Path) -> bool:
 def _header(file: Any) -> RestartHeader:
     """Return the metadata of an open file."""
     attributes = file.attrs
-    grid = {name: attributes[f"grid_{name}"].item() for name in _GRID}
+    grid = {name: attributes[f"grid_{name}"].item() for name in PARAMETERS}
     version = str(attributes["source"]).removeprefix("eagre ")
     time, steps = float(attributes["time"]), int(attributes["steps"])
     kind, precision, date = (str(attributes.get(name, "")) for name in ("kind", "precision", "start_date"))

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from eagre.errors import InputError
-from eagre.grid import Grid
+from eagre.grid import PARAMETERS, Grid
 
-_GRID = ("nx", "ny", "dx", "dy", "x0", "y0")
 TOLERANCE = 1e-9  # relative to the maximum; differences between processors are smaller
 
 
@@ -94,7 +93,8 @@ def _many(reference: RestartReference, values: np.ndarray) -> str:
 
 def grid_state(grid: Grid, references: Mapping[str, RestartReference] | None = None) -> dict[str, np.ndarray]:
     """Return the grid parameters and the reference data, for a saved state."""
-    return {"grid": np.array([getattr(grid, name) for name in _GRID], np.float64)} | reference_values(references or {})
+    numbers = np.array([getattr(grid, name) for name in PARAMETERS], np.float64)
+    return {"grid": numbers} | reference_values(references or {})
 
 
 def check_state(
@@ -131,7 +131,7 @@ def check_state(
                 f"a state with {name} that is not finite", allowed="finite numbers",
                 problem=f"The field {name} of the state contains NaN or infinity.",
             )  # fmt: skip
-    for key, state_value, model_value in zip(_GRID, state.get("grid", ()), grid_state(grid)["grid"], strict=False):
+    for key, state_value, model_value in zip(PARAMETERS, state.get("grid", ()), grid_state(grid)["grid"], strict=False):
         if state_value != model_value:
             raise InputError(
                 f"a state of a grid with {key} = {state_value:g}", allowed=f"{key} = {model_value:g}, as in the model",

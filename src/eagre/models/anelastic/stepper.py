@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from eagre.errors import BlowUpError, ConvergenceError
-from eagre.models.anelastic.engine import COMPONENTS, Engine
+from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.sampling.averaging import PointAverages
 from eagre.models.anelastic.sampling.mean_profiles import MeanProfiles
 from eagre.models.anelastic.stability import COURANT, LIMIT, SAFETY_FACTOR, rounded_down
@@ -166,7 +166,7 @@ class Stepper:
             return self._failure
         if self.engine.is_finite():
             return None
-        for name in (*COMPONENTS, *(("theta",) if self.setup.stratified else ()), *self.setup.scalars):
+        for name in self.engine.steps.fields.present:
             if (point := self.engine.first_invalid_point(name)) is not None:
                 k, j, i = point
                 return Failure(f"{name} is not finite at level {k}", (j, i))

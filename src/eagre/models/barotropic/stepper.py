@@ -80,12 +80,12 @@ class Stepper:
         self.checkpoint.roll_back()
         u, v = engine.speeds()
         limit = min(flow_limit(u, v, grid.dx, grid.dy), wave_limit(self.setup), 0.5 * dt)
+        damping = "viscosity" if self.setup.diffusivity is None else "viscosity, or more diffusivity of the tracer"
         return BlowUpError(
             time,
             point,
             f"{failure.what}; the last good state is of t = {self.time:.6g}",
-            advice=f"a time_step below {limit:.2g} (see its limits at the start of the run), or more viscosity "
-            "(a tracer: more diffusivity)",
+            advice=f"a time_step below {limit:.2g} (see its limits at the start of the run), or more {damping}",
         )
 
     def state(self) -> State:
