@@ -1,7 +1,7 @@
 """Runs of all models in several processes, and the program of these processes.
 
-``mpiexec -n 3 python tests/mpi_runs.py explicit air`` prints a line of JSON: by name, the hash of every array of the
-state that each process holds, and the diagnostics.
+``mpiexec -n 3 python tests/mpi_runs.py found.json explicit air`` writes a JSON file: by name, the hash of every array of
+the state that each process holds, and the diagnostics. Lines on the screen would be cut by some versions of ``mpirun``.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from hashlib import sha256
+from pathlib import Path
 
 import numpy as np
 
@@ -106,7 +107,7 @@ def assert_same(found, expected):
 
 
 def main():
-    """Run the models whose names are arguments in all processes."""
+    """Run the models whose names follow the file name in all processes."""
     from mpi4py import MPI
 
     from eagre.backend.mpi.group import connected
@@ -114,9 +115,9 @@ def main():
 
     comm = MPI.COMM_WORLD
     local = device_of_process(comm, os.environ.get("MPI_RUNS_DEVICE", "cpu"))
-    every = {name: comm.allgather(hashes(RUNS[name](connected(local, comm)))) for name in sys.argv[1:]}
+    every = {name: comm.allgather(hashes(RUNS[name](connected(local, comm)))) for name in sys.argv[2:]}
     if comm.rank == 0:
-        print(json.dumps(every))
+        Path(sys.argv[1]).write_text(json.dumps(every), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -179,3 +179,8 @@ def initial_surface(surface: Any, depth: Any, bed: np.ndarray, grid: Grid | Loca
     level = checked_field("surface_elevation", 0.0 if surface is None else surface, grid, "centre", "elevation")
     level = np.maximum(level, bed_mean)
     return level, level - bed_mean
+
+
+def is_finite(values: np.ndarray) -> bool:
+    """Return whether all values are finite, without a temporary array of their shape."""
+    return np.size(values) == 0 or bool(np.isfinite([np.min(values), np.max(values)]).all())

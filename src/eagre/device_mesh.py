@@ -17,6 +17,7 @@ from eagre.backend.device import Device, Launch
 from eagre.backend.group import Group
 from eagre.decomposition import Decomposition
 from eagre.errors import EagreError
+from eagre.grid import Grid
 from eagre.layouts.gpu_properties import GpuProperties
 
 
@@ -290,3 +291,8 @@ def part_of(value: Any, rank: int) -> Any:
         items = tuple(part_of(item, rank) for item in value)
         return type(value)(*items) if hasattr(value, "_fields") else items
     return value
+
+
+def rows_of_process(device: Any, grid: Grid) -> tuple[int, int]:
+    """Return the rows of a grid that this process holds, with the halo: the first, and one past the last."""
+    return device.held(device.group.rank) if device.of_processes else (0, grid.ny)

@@ -13,18 +13,20 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Container, Mapping
 from functools import partial
-from typing import Any, NoReturn, Self
+from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 
 from eagre.backend.group import Group
-from eagre.backend.mpi.group import Shared, connected
+from eagre.backend.mpi.group import Shared, chunks, connected
 from eagre.backend.mpi.launch import communicator, device_of_process
 from eagre.backend.mpi.transport import wait
+from eagre.checks import is_finite
 from eagre.contract import Model, Recording
 from eagre.errors import EagreError
+from eagre.grid import Grid
 
 MEASURING = ("sample", "take")  # methods of the objects of a model that measure
 HOMES = ("eagre.models", "eagre.stepping")  # packages of these objects
@@ -32,6 +34,7 @@ PAUSE = 2e-4  # time between looks for the next command, s
 PATIENCE = 30.0  # time within which the first process calls again after an error that all processes have, s
 LAST_OUTPUT = 0.5  # time for mpirun to print the message of a process before it ends all processes, s
 FAILED, INTERRUPTED = 1, 130  # exit codes of a run that one process ended
+MAX_GHOSTS = 8  # rows or columns that a field of a state has in addition to the grid
 IGNORED = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1") if hasattr(signal, name)]
 """Signals that the first process acts on; the others ignore them."""
 
@@ -111,11 +114,20 @@ class Leader:
 
     def call(self, target: Any, path: tuple[Any, ...], name: str, arguments: tuple[Any, ...], options: Any) -> Any:
         """Return the result of a method of an object of the model, called in all processes."""
-        local = [self._watched(one) if isinstance(one, Recording) else one for one in arguments]
+        local: list[Any] = [self._watched(one) if isinstance(one, Recording) else one for one in arguments]
         sent = [one._replace(sample_times=None, take=None) if isinstance(one, Recording) else one for one in arguments]
         number = self._calls = self._calls + 1
-        command = ("call", path, name, sent, options, number)
-        return self._leading(self._together(command, lambda: getattr(target, name)(*local, **options)), (number,))
+        fields: Mapping[str, np.ndarray] = {}
+        if name == "restore" and arguments and not path:
+            fields = fields_of_state(local[0], target.grid, self.attribute(target, path, "restart_references"))
+            sent = [SentState.of(local[0], fields)]
+
+        def work() -> Any:
+            if fields:
+                _send_rows(self.comm, fields, target.grid.ny)
+            return getattr(target, name)(*local, **options)
+
+        return self._leading(self._together(("call", path, name, sent, options, number), work), (number,))
 
     def _leading(self, value: Any, path: tuple[Any, ...]) -> Any:
         return LeadingModel(self, value, path) if _measures(value) else value
@@ -152,6 +164,82 @@ class Leader:
                 self._late = self._late or error
 
         return recording._replace(sample_times=sample_times, take=take)
+
+
+class SentState(NamedTuple):
+    """State to restore, without the rows of its fields, which each process receives for its part of the domain.
+
+    small : entries that all processes need in full. fields : shape, type, and the index of a value that is not finite
+    or None, by name.
+    """
+
+    small: dict[str, Any]
+    fields: dict[str, tuple[tuple[int, ...], np.dtype, tuple[int, ...] | None]]
+
+    @classmethod
+    def of(cls, state: Mapping[str, Any], fields: Mapping[str, np.ndarray]) -> SentState:
+        """Return what is sent first of a state with these fields."""
+        small = {name: value for name, value in state.items() if name not in fields}
+        return cls(small, {name: (one.shape, one.dtype, _not_finite(one)) for name, one in fields.items()})
+
+
+def fields_of_state(state: Mapping[str, Any], grid: Grid, references: Container[str]) -> dict[str, np.ndarray]:
+    """Return the entries of a state, (.., rows, columns), that have all rows and columns of a grid.
+
+    A field may have up to `MAX_GHOSTS` rows and columns more than the grid. References, which a model compares as a
+    whole, are not included.
+    """
+    rows, columns = grid.shape
+
+    def is_field(value: Any) -> bool:
+        if not (isinstance(value, np.ndarray) and value.ndim > 1):
+            return False
+        return 0 <= value.shape[-2] - rows <= MAX_GHOSTS and 0 <= value.shape[-1] - columns <= MAX_GHOSTS
+
+    return {name: one for name, one in state.items() if is_field(one) and name not in references}
+
+
+def _not_finite(field: np.ndarray) -> tuple[int, ...] | None:
+    """Return the index of a value that is not finite, for which all processes raise the same error."""
+    if field.size == 0 or is_finite(field):
+        return None
+    return tuple(int(n) for n in np.argwhere(~np.isfinite(field))[0])
+
+
+def _rows_of(needed: tuple[int, int], count: int, rows: int) -> np.ndarray:
+    """Return the indices of the rows of a field with `count` rows that a process needs.
+
+    needed : rows of the grid, first and one past the last; across periodic sides they continue at the other side.
+    rows : number of rows of the grid.
+    """
+    return np.unique(np.arange(needed[0], needed[1] + count - rows) % count)
+
+
+def _send_rows(comm: Any, fields: Mapping[str, np.ndarray], rows: int) -> None:
+    """Send to each other process the rows of fields that it needs; see `_received_state`."""
+    needed = comm.gather(None, root=0)
+    for field in fields.values():
+        parts = [np.ascontiguousarray(field[..., _rows_of(one, field.shape[-2], rows), :]) for one in needed[1:]]
+        wait([comm.Isend(chunk, dest=rank) for rank, part in enumerate(parts, 1) for chunk in chunks(part)])
+
+
+def _received_state(comm: Any, sent: SentState, model: Any) -> dict[str, Any]:
+    """Return a state whose fields have the shape of the domain and the values of the rows that this process needs.
+
+    The other rows are 0. They are never written, so that the system assigns no memory to them.
+    """
+    needed = model.rows_of_process
+    comm.gather(needed, root=0)
+    fields = {}
+    for name, (shape, dtype, bad) in sent.fields.items():
+        indices = _rows_of(needed, shape[-2], model.grid.ny)
+        part = np.empty((*shape[:-2], indices.size, shape[-1]), dtype)
+        wait([comm.Irecv(chunk, source=0) for chunk in chunks(part)])
+        fields[name] = np.zeros(shape, dtype)
+        fields[name][..., indices, :] = part
+        if bad is not None:
+            fields[name][bad] = np.nan
+    return {**sent.small, **fields}
 
 
 class LeadingModel:
@@ -208,15 +296,22 @@ def _obey(comm: Any, command: tuple[Any, ...], build: Callable[[], Model], objec
         getattr(target, name)
         return
     arguments, options, number = details[2:]
-    local = [_followed(comm, one) if isinstance(one, Recording) else one for one in arguments]
+    local = [_received(comm, one, target) for one in arguments]
     result = getattr(target, name)(*local, **options)
     if _measures(result):
         objects[number] = result
 
 
-def _followed(comm: Any, recording: Recording) -> Recording:
-    """Return a recording with the times of the first process, which discards its samples."""
-    return recording._replace(sample_times=lambda *_: comm.bcast(None, root=0), take=lambda *_: None)
+def _received(comm: Any, argument: Any, target: Any) -> Any:
+    """Return an argument of a call of the first process as this process uses it.
+
+    A recording has the times of the first process and discards its samples.
+    """
+    if isinstance(argument, SentState):
+        return _received_state(comm, argument, target) if argument.fields else argument.small
+    if isinstance(argument, Recording):
+        return argument._replace(sample_times=lambda *_: comm.bcast(None, root=0), take=lambda *_: None)
+    return argument
 
 
 def _next_command(comm: Any, failed: EagreError | None) -> Any:

@@ -366,6 +366,59 @@ def test_a_process_of_other_models_holds_its_rows(folders, text, kind, method, f
     assert [one[2] >= sizes[2] for one in held] == [True, False] and [one[3] for one in held] == fields
 
 
+RESTORED = """
+import numpy as np
+import eagre
+from eagre.models.registry import load_case
+from mpi4py import MPI
+
+def build(device):
+    model = load_case("case.toml").build(device)
+    restore = type(model).restore
+
+    def watched(self, state):
+        field = np.asarray(state[FIELD])
+        nonzero = int((field != 0.0).any(axis=(0, -1)).sum())
+        for rank, rows in enumerate(MPI.COMM_WORLD.gather((field.shape[-2], nonzero), root=0) or ()):
+            print("rows", rank, *rows)
+        restore(self, state)
+
+    type(model).restore = watched
+    return model
+
+model = eagre.distributed(build, "cpu")
+model.advance(1.0, max_steps=2)
+state = model.state()
+assert all(np.abs(state[FIELD]).max(axis=(0, -1)) > 0.0)
+model.advance(10.0, max_steps=2)
+model.restore(state)
+restored = model.state()
+assert all(np.array_equal(restored[name], state[name], equal_nan=True) for name in state)
+values = state[FIELD].copy()
+values[..., -3, 5] = np.inf
+try:
+    model.restore({**state, FIELD: values})
+except eagre.InputError as error:
+    assert "finite" in str(error)
+    print("refused")
+model.restore({**state, "grid": state["grid"]})
+model.advance(1.0 + float(model.time), max_steps=1)
+print("advanced")
+"""
+
+
+@pytest.mark.parametrize(("text", "field", "most"), [(CASE, "q", 10 + 2 * 4), (AIR, "theta_perturbation", 8 + 2 * 4)])
+def test_a_process_receives_its_rows_of_a_restored_state(folders, text, field, most):
+    """A value that is not finite in the rows of one process is an error of all."""
+    (folder,) = folders("case", text=text)
+    (folder / "script.py").write_text(f'FIELD = "{field}"\n{RESTORED}')
+    done = mpiexec(3, "script.py", folder=folder)
+    lines = [line.split() for line in done.stdout.splitlines()]
+    rows = {int(line[1]): (int(line[2]), int(line[3])) for line in lines if line[0] == "rows"}
+    assert rows[0][0] == rows[0][1] and all(0 < rows[rank][1] <= most < rows[rank][0] for rank in (1, 2)), rows
+    assert [line[0] for line in lines if line[0] != "rows"] == ["refused", "advanced"]
+
+
 @pytest.mark.parametrize(
     ("changes", "count", "code", "words"),
     [

@@ -20,13 +20,14 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module", params=["peer memory", "nccl"])
-def in_processes(request):
+def in_processes(request, tmp_path_factory):
     """Hashes of all runs in two processes, from one start, for each transport."""
-    command = ["mpirun", "--bind-to", "none", "-n", "2", sys.executable, "tests/mpi_runs.py", *RUNS]
+    path = tmp_path_factory.mktemp("mpi") / "found.json"
+    command = ["mpirun", "--bind-to", "none", "-n", "2", sys.executable, "tests/mpi_runs.py", str(path), *RUNS]
     more = {"EAGRE_TRANSPORT": request.param, "MPI_RUNS_DEVICE": "cuda"}
     more |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=environment(**more), capture_output=True, text=True, check=True)
-    return json.loads(next(line for line in done.stdout.splitlines() if line.startswith("{")))
+    subprocess.run(command, cwd=ROOT, env=environment(**more), check=True)
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", RUNS)

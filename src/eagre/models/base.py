@@ -208,6 +208,16 @@ class BaseModel:
         """Positions x, y of Lagrangian particles, (n, 2), m; n is 0 for models without particles."""
         return np.empty((0, 2))
 
+    @property
+    def rows_of_process(self: Model) -> tuple[int, int]:
+        """Rows of the grid that `restore` reads in this process: the first, and one past the last."""
+        return 0, self.grid.ny
+
+    @property
+    def restart_references(self: Any) -> Mapping[str, Any]:
+        """Data of the model that a state depends on; see `eagre.models.restart_state.RestartReference`."""
+        return self.setup.restart_references
+
     def start_sampling(self, recording: Recording | None) -> bool:
         """Return False: the model does not support in-run sampling."""
         return False

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from eagre.checks import is_finite
 from eagre.errors import InputError
 from eagre.grid import PARAMETERS, Grid
 
@@ -126,7 +127,7 @@ def check_state(
                 f"a state with {name} of type {np.asarray(state[name]).dtype}", allowed="real numbers",
                 problem=f"The values of {name} in the state are not real numbers.",
             )  # fmt: skip
-        if name in fields and not np.isfinite(state[name]).all():
+        if name in fields and not is_finite(state[name]):
             raise InputError(
                 f"a state with {name} that is not finite", allowed="finite numbers",
                 problem=f"The field {name} of the state contains NaN or infinity.",

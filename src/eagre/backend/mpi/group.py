@@ -72,7 +72,7 @@ class Shared(Device):
                 "allowed: methods and attributes of the model\n"
                 'write:   model.field("...")'
             )
-        return [self.comm.Ibcast(chunk, root=self.owner) for chunk in _chunks(values)]
+        return [self.comm.Ibcast(chunk, root=self.owner) for chunk in chunks(values)]
 
     def local_copy(self, array: Any) -> np.ndarray:
         """Return a host copy of an array, of which only the owner has the values."""
@@ -300,14 +300,14 @@ def connected(local: Device, comm: Any) -> MpiGroup:
 def _gather(comm: Any, value: np.ndarray, headers: Sequence[tuple[Any, Any]] | None) -> list[np.ndarray] | None:
     """Return the arrays of all processes in the first process, None in others; headers : shape and type of each."""
     if headers is None:
-        wait([comm.Isend(chunk, dest=0) for chunk in _chunks(np.ascontiguousarray(value))])
+        wait([comm.Isend(chunk, dest=0) for chunk in chunks(np.ascontiguousarray(value))])
         return None
     arrays = [value, *(np.empty(shape, dtype) for shape, dtype in headers[1:])]
-    wait([comm.Irecv(chunk, source=n) for n, one in enumerate(arrays[1:], 1) for chunk in _chunks(one)])
+    wait([comm.Irecv(chunk, source=n) for n, one in enumerate(arrays[1:], 1) for chunk in chunks(one)])
     return arrays
 
 
-def _chunks(values: np.ndarray) -> list[np.ndarray]:
+def chunks(values: np.ndarray) -> list[np.ndarray]:
     """Return the bytes of a C-contiguous array in messages of limited size."""
     elements = values.reshape(-1).view(np.uint8)
     return [elements[start : start + MAX_MESSAGE] for start in range(0, elements.size, MAX_MESSAGE)]

@@ -15,6 +15,7 @@ from eagre.backend.device import Device, check_precision
 from eagre.backend.tuned import device_for
 from eagre.checks import check_sample, checked_number
 from eagre.contract import field_type
+from eagre.device_mesh import rows_of_process
 from eagre.fields import Variable
 from eagre.grid import Grid, Levels
 from eagre.local_rows import LocalRows
@@ -367,8 +368,18 @@ class AnelasticFlow(BaseModel):
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the complete state for a bitwise identical restart."""
-        references = restart_references(self.setup)
+        references = self.restart_references
         return {**with_perturbation(self._stepper.whole_state()), **grid_state(self.grid, references)}
+
+    @property
+    def rows_of_process(self) -> tuple[int, int]:
+        """Rows of the grid that `restore` reads in this process: the first, and one past the last."""
+        return rows_of_process(self._engine.device, self.grid)
+
+    @property
+    def restart_references(self) -> dict[str, RestartReference]:
+        """Data of the model that a state depends on: levels, terrain, base state, boundaries."""
+        return restart_references(self.setup)
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Load a state returned by `state`.

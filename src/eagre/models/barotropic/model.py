@@ -333,6 +333,12 @@ class BarotropicVorticity(BaseModel):
         """Return host copies of all arrays and times that a bitwise identical restart needs."""
         return {**self._stepper.whole_state(), **grid_state(self.grid, self.setup.restart_references)}
 
+    @property
+    def rows_of_process(self) -> tuple[int, int]:
+        """Rows of the grid that `restore` reads in this process: the first, and one past the last."""
+        low, high, _ = self._engine.subdomains[getattr(self.device, "rank", 0)].rows.indices(self.grid.ny)
+        return low, high
+
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Restore a state that `state` returned for a model of the same configuration."""
         numbers = ("steps", "start", "landed")

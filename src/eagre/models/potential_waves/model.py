@@ -14,6 +14,7 @@ from eagre.backend.tuned import device_for
 from eagre.checks import check_sample, checked_number, one_of
 from eagre.constants import GRAVITY
 from eagre.contract import field_type
+from eagre.device_mesh import rows_of_process
 from eagre.fields import Variable
 from eagre.grid import Grid
 from eagre.models.base import BaseModel
@@ -387,6 +388,11 @@ class PotentialWaves(BaseModel):
         """Return the complete state; a run restarted from it is bitwise identical."""
         more = {"first_volume": np.array(self._first_volume)}
         return {**self._stepper.whole_state(), **more, **grid_state(self.grid, self.setup.restart_references)}
+
+    @property
+    def rows_of_process(self) -> tuple[int, int]:
+        """Rows of the grid that `restore` reads in this process: the first, and one past the last."""
+        return rows_of_process(self._engine.device, self.grid)
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Load a state that `state` of a model with the same setup returned."""

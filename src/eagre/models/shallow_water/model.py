@@ -491,6 +491,11 @@ class ShallowWater(BaseModel):
             **grid_state(self.grid, setup.restart_references),
         }
 
+    @property
+    def rows_of_process(self) -> tuple[int, int]:
+        """Rows of the grid that `restore` reads in this process: the first, and one past the last."""
+        return self.setup.rows.low, self.setup.rows.high
+
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Restore a state that `state` of a model with the same set-up returned."""
         fields, numbers = {"q": self._engine.shape}, ("clock", "first_volume")

@@ -285,6 +285,11 @@ class ShallowWaterADI(Fields, BaseModel):
         values = {**(self.cross_sections.state() if self.cross_sections else {}), "level": np.array(self.setup.level)}
         return {**self._stepper.whole_state(), **values, **grid_state(self.grid, self.setup.restart_references)}
 
+    @property
+    def rows_of_process(self) -> tuple[int, int]:
+        """Rows of the grid that `restore` reads in this process: the first, and one past the last."""
+        return self.setup.rows.low, self.setup.rows.high
+
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Restore a state that `state` of a model with the same set-up returned."""
         shapes = {name: self.grid.shape_of(location) for name, location in STATE.items()}
