@@ -1,7 +1,7 @@
 """Runs of all models in several processes, and the program of these processes.
 
-``mpiexec -n 3 python tests/mpi_runs.py found.json explicit air`` writes a JSON file: by name, the hash of every array of
-the state that each process holds, and the diagnostics. Lines on the screen would be cut by some versions of ``mpirun``.
+``mpiexec -n 3 python tests/mpi_runs.py found.json explicit air`` writes a JSON file: by name, the hash of every array
+of the state that each process holds, and the diagnostics. Some versions of ``mpirun`` cut long lines on the screen.
 """
 
 from __future__ import annotations

@@ -169,18 +169,18 @@ class Leader:
 class SentState(NamedTuple):
     """State to restore, without the rows of its fields, which each process receives for its part of the domain.
 
-    small : entries that all processes need in full. fields : shape, type, and the index of a value that is not finite
+    entries : what all processes need in full. fields : shape, type, and the index of a value that is not finite
     or None, by name.
     """
 
-    small: dict[str, Any]
+    entries: dict[str, Any]
     fields: dict[str, tuple[tuple[int, ...], np.dtype, tuple[int, ...] | None]]
 
     @classmethod
     def of(cls, state: Mapping[str, Any], fields: Mapping[str, np.ndarray]) -> SentState:
         """Return what is sent first of a state with these fields."""
-        small = {name: value for name, value in state.items() if name not in fields}
-        return cls(small, {name: (one.shape, one.dtype, _not_finite(one)) for name, one in fields.items()})
+        entries = {name: value for name, value in state.items() if name not in fields}
+        return cls(entries, {name: (one.shape, one.dtype, _not_finite(one)) for name, one in fields.items()})
 
 
 def fields_of_state(state: Mapping[str, Any], grid: Grid, references: Container[str]) -> dict[str, np.ndarray]:
@@ -219,8 +219,8 @@ def _send_rows(comm: Any, fields: Mapping[str, np.ndarray], rows: int) -> None:
     """Send to each other process the rows of fields that it needs; see `_received_state`."""
     needed = comm.gather(None, root=0)
     for field in fields.values():
-        parts = [np.ascontiguousarray(field[..., _rows_of(one, field.shape[-2], rows), :]) for one in needed[1:]]
-        wait([comm.Isend(chunk, dest=rank) for rank, part in enumerate(parts, 1) for chunk in chunks(part)])
+        slabs = [np.ascontiguousarray(field[..., _rows_of(one, field.shape[-2], rows), :]) for one in needed[1:]]
+        wait([comm.Isend(chunk, dest=rank) for rank, slab in enumerate(slabs, 1) for chunk in chunks(slab)])
 
 
 def _received_state(comm: Any, sent: SentState, model: Any) -> dict[str, Any]:
@@ -233,13 +233,13 @@ def _received_state(comm: Any, sent: SentState, model: Any) -> dict[str, Any]:
     fields = {}
     for name, (shape, dtype, bad) in sent.fields.items():
         indices = _rows_of(needed, shape[-2], model.grid.ny)
-        part = np.empty((*shape[:-2], indices.size, shape[-1]), dtype)
-        wait([comm.Irecv(chunk, source=0) for chunk in chunks(part)])
+        slab = np.empty((*shape[:-2], indices.size, shape[-1]), dtype)
+        wait([comm.Irecv(chunk, source=0) for chunk in chunks(slab)])
         fields[name] = np.zeros(shape, dtype)
-        fields[name][..., indices, :] = part
+        fields[name][..., indices, :] = slab
         if bad is not None:
             fields[name][bad] = np.nan
-    return {**sent.small, **fields}
+    return {**sent.entries, **fields}
 
 
 class LeadingModel:
@@ -308,7 +308,7 @@ def _received(comm: Any, argument: Any, target: Any) -> Any:
     A recording has the times of the first process and discards its samples.
     """
     if isinstance(argument, SentState):
-        return _received_state(comm, argument, target) if argument.fields else argument.small
+        return _received_state(comm, argument, target) if argument.fields else argument.entries
     if isinstance(argument, Recording):
         return argument._replace(sample_times=lambda *_: comm.bcast(None, root=0), take=lambda *_: None)
     return argument
