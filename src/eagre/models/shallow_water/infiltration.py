@@ -21,6 +21,22 @@ MIN_DEPTH = 1e-30  # m: avoids 0 / 0 in dry cells
 
 
 @cell
+def lowered(q, j, i, eta, level, fraction):
+    """Lower the surface of cell (j, i) of q from eta to level, m, and multiply the discharges by a fraction."""
+    q[0, j, i] = level
+    q[1, j, i] *= fraction
+    q[2, j, i] *= fraction
+
+
+@lowered.variant("cuda")
+def _lowered(q, j, i, eta, level, fraction):
+    if level < eta:  # dry cells move no data; on a CPU the branch would prevent vector instructions
+        q[0, j, i] = level
+        q[1, j, i] *= fraction
+        q[2, j, i] *= fraction
+
+
+@cell
 def infiltrate(j, i, q, bed, soil, terms, clock, phase):
     """Remove the infiltration of a step from interior cell (j, i) of the new state q, at constant velocity.
 
@@ -34,9 +50,7 @@ def infiltrate(j, i, q, bed, soil, terms, clock, phase):
         level, depth = infiltrated(eta, bottom, soil_n[j, i], dt, forcing, j, (j, i))
         soil_np1[j, i] = depth
         fraction = select(level < eta, (level - bottom) / larger(eta - bottom, real(MIN_DEPTH)), real(1.0))
-        q[0, j + 2, i + 2] = level
-        q[1, j + 2, i + 2] *= fraction
-        q[2, j + 2, i + 2] *= fraction
+        lowered(q, j + 2, i + 2, eta, level, fraction)
 
 
 @cell
