@@ -102,7 +102,7 @@ class HostExchange:
 def wait(requests: Sequence[Any], pause: float = 0.0, limit: float = math.inf) -> None:
     """Wait for requests and yield the core to other processes, which MPI libraries do not do.
 
-    pause : time between tests after the first ones, s
+    pause : time between tests after the first ones, s; 0 takes about 60 us on Linux
     limit : maximum time, s
 
     Raises
@@ -122,7 +122,18 @@ def wait(requests: Sequence[Any], pause: float = 0.0, limit: float = math.inf) -
                 raise ConnectionError("mpirun has ended")
             if time.monotonic() > end:
                 raise TimeoutError(f"no message within {limit:g} s")
-        time.sleep(pause if tests > QUICK_TESTS else 0.0)
+        if tests > QUICK_TESTS:
+            time.sleep(pause)
+        else:
+            _yield()
+
+
+def _yield() -> None:
+    """Let other processes use the core, within about 1 us if none is waiting."""
+    if hasattr(os, "sched_yield"):
+        os.sched_yield()
+    else:
+        time.sleep(0.0)
 
 
 def _free(requests: Sequence[Any]) -> None:
