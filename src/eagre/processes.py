@@ -236,9 +236,9 @@ def _received_state(comm: Any, sent: SentState, model: Any) -> dict[str, Any]:
         slab = np.empty((*shape[:-2], indices.size, shape[-1]), dtype)
         wait([comm.Irecv(chunk, source=0) for chunk in chunks(slab)])
         fields[name] = np.zeros(shape, dtype)
-        fields[name][..., indices, :] = slab
         if bad is not None:
             fields[name][bad] = np.nan
+        fields[name][..., indices, :] = slab
     return {**sent.entries, **fields}
 
 

@@ -281,19 +281,28 @@ file = "restart.nc"
 
 
 def assert_close(ours, theirs, tolerance):
-    """Compare the last record of two runs, relative to the largest value of each field."""
-    with xr.open_dataset(ours / "out.nc") as one, xr.open_dataset(theirs / "out.nc") as other:
-        assert list(one) == list(other) and one.time[-1] == other.time[-1]
-        for key in set(other) - {"time_bounds"}:
-            values, expected = (data[key].isel(time=-1, missing_dims="ignore").values for data in (one, other))
-            if expected.dtype.kind == "f":
-                np.testing.assert_allclose(values, expected, rtol=0.0, atol=tolerance * np.nanmax(np.abs(expected)))
+    """Compare the last record of two runs and the means, relative to the largest value of each field."""
+    for name in ("out.nc", "maps.nc"):
+        with xr.open_dataset(ours / name) as one, xr.open_dataset(theirs / name) as other:
+            assert list(one) == list(other) and one.time[-1] == other.time[-1]
+            for key in set(other) - {"time_bounds"}:
+                values, expected = (data[key].isel(time=-1, missing_dims="ignore").values for data in (one, other))
+                if expected.dtype.kind == "f":
+                    np.testing.assert_allclose(values, expected, rtol=0.0, atol=tolerance * np.nanmax(np.abs(expected)))
 
 
-@pytest.mark.parametrize(("text", "half", "tolerance"), [(AIR, "4", 1e-3), (GYRE, "4 h", 1e-4), (WAVES, "1", 1e-3)])
-def test_a_restart_of_other_models(folders, text, half, tolerance):
+@pytest.mark.parametrize(
+    ("text", "mean", "half", "tolerance"),
+    [
+        (AIR, "u", "4", 1e-3),
+        (GYRE, "streamfunction", "4 h", 1e-4),
+        (WAVES, "surface_elevation", "1", 1e-3),
+    ],
+)
+def test_a_restart_of_other_models(folders, text, mean, half, tolerance):
     """From 4 processes in 1 and in 3; sums of several processes are rounded differently."""
-    whole, first, second = folders("whole", "first", "second", text=text)
+    maps = f'[maps]\nfile = "maps.nc"\nmean = ["{mean}"]\n'
+    whole, first, second = folders("whole", "first", "second", text=text + maps)
     eagre(whole, "run", "case.toml")
     assert mpi_eagre(4, first, "run", "case.toml", "--set", f"run.end_time={half}").returncode == 0
     shutil.copytree(first, second, dirs_exist_ok=True)
