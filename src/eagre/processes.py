@@ -200,10 +200,10 @@ def fields_of_state(state: Mapping[str, Any], grid: Grid, references: Container[
 
 
 def _not_finite(field: np.ndarray) -> tuple[int, ...] | None:
-    """Return the index of a value that is not finite, for which all processes raise the same error."""
-    if field.size == 0 or is_finite(field):
+    """Return the index of a value that is not finite, for which all processes raise the same error, or None."""
+    if is_finite(field):
         return None
-    return tuple(int(n) for n in np.argwhere(~np.isfinite(field))[0])
+    return tuple(int(n) for n in np.unravel_index(np.argmin(np.isfinite(field)), field.shape))
 
 
 def _rows_of(needed: tuple[int, int], count: int, rows: int) -> np.ndarray:

@@ -410,7 +410,7 @@ try:
 except eagre.InputError as error:
     assert "finite" in str(error)
     print("refused")
-model.restore({**state, "grid": state["grid"]})
+model.restore(state)
 model.advance(1.0 + float(model.time), max_steps=1)
 print("advanced")
 """

@@ -15,6 +15,7 @@ from eagre.checks import check_input_memory, check_sample, checked_number, one_o
 from eagre.config.options import checked
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.local_rows import LocalRows
 from eagre.models.barotropic.engine import Engine
 from eagre.models.barotropic.forcing.wind import checked_curl, wind_array_count
 from eagre.models.barotropic.inputs import (
@@ -336,8 +337,8 @@ class BarotropicVorticity(BaseModel):
     @property
     def rows_of_process(self) -> tuple[int, int]:
         """Rows of the grid that `restore` reads in this process: the first, and one past the last."""
-        low, high, _ = self._engine.subdomains[getattr(self.device, "rank", 0)].rows.indices(self.grid.ny)
-        return low, high
+        rows = LocalRows.whole(self.setup.local or self.grid)
+        return rows.low, rows.high
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Restore a state that `state` returned for a model of the same configuration."""
