@@ -146,7 +146,7 @@ class DeviceMesh(Device):
         if not isinstance(array, DistributedArray):
             return self.group.host(array)
         if array.axis is None:
-            return self.devices[0].host(array.parts[0])
+            return self.group.host_of_replicated(array.parts)
         whole = np.empty(array.shape, array.dtype)
         trailing = (slice(None),) * (-1 - array.axis)
         for rank, values in enumerate(self.group.host_of_each(array.parts)):

@@ -33,6 +33,15 @@ def in_processes(tmp_path_factory):
     return found
 
 
+def test_values_that_are_equal_on_all_devices_are_not_sent(tmp_path):
+    """Each process reads its own copy; if processors differ, all use the copy of the first."""
+    mpiexec(2, "-m", "mpi4py", "tests/mpi_replicated.py", str(tmp_path / "found.json"))
+    found = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
+    assert found == {
+        "equal": [0.0, 1.0], "different": [0.0, 0.0], "broadcasts of waves": 0.0, "broadcasts of air": 0.0
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("count", [2, 3])
 @pytest.mark.parametrize("name", RUNS)
 def test_the_bits_of_devices_of_one_process(in_processes, name, count):

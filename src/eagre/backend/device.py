@@ -112,6 +112,13 @@ class Device:
         """Properties of a GPU that launch parameters depend on; simulators use the properties of a measured device."""
         return layouts.reference()[0]
 
+    @property
+    def processor(self) -> str:
+        """Model of the processor; the same program and data give bitwise equal values on processors of one model."""
+        from llvmlite import binding
+
+        return f"{binding.get_host_cpu_name()} {binding.get_host_cpu_features().flatten()}"
+
     def parameters(self, kernel: str) -> SimpleNamespace:
         """Return the launch parameters of a kernel ("solver:poisson.columns"; see docs/development/layouts.md)."""
         return self.table.of(kernel)

@@ -225,6 +225,10 @@ class Group:
         """Return host copies of one array of each device."""
         return [device.host(array) for device, array in zip(self.devices, arrays, strict=True)]
 
+    def host_of_replicated(self, arrays: Sequence[Any]) -> np.ndarray:
+        """Return a host copy of an array that has the same values on each device."""
+        return self.devices[0].host(arrays[0])
+
     def host(self, array: np.ndarray) -> np.ndarray:
         """Return a copy of an array that was collected on the host."""
         return np.array(array, copy=True)

@@ -163,6 +163,10 @@ class CudaDevice(Device):
         """Properties of this GPU."""
         return properties_from(cupy.cuda.runtime.getDeviceProperties(self.index), self._attribute)
 
+    @property
+    def processor(self) -> str:
+        return str(self.properties)
+
     def _attribute(self, number: int) -> int:
         """Return an attribute of the CUDA runtime, 0 if it is unknown."""
         with suppress(cupy.cuda.runtime.CUDARuntimeError):

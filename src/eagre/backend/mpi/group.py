@@ -200,6 +200,7 @@ class MpiGroup(Group):
         self.graphs = self.local.graphs
         self.peers = peers_of(self.comm, self.local) if self.kind == "cuda" else None
         names = self.comm.allgather(str(self.local))
+        self._same_processors = len(set(self.comm.allgather(self.local.processor))) == 1
         each = names[0] if len(set(names)) == 1 else ", ".join(names)
         self.name = f"{len(names)} processes: {each}{' each' if len(set(names)) == 1 else ''}"
 
@@ -278,6 +279,12 @@ class MpiGroup(Group):
             pairs.append((device, device.local_copy(array)))  # type: ignore[attr-defined]
         wait([request for device, values in pairs for request in device.begin_broadcast(values)])
         return [values for _, values in pairs]
+
+    def host_of_replicated(self, arrays: Sequence[Any]) -> np.ndarray:
+        """See `Group.host_of_replicated`: the copy of this process, or of the first if processors differ."""
+        if self._same_processors:
+            return self.local.local_copy(arrays[self.rank])  # type: ignore[attr-defined]
+        return super().host_of_replicated(arrays)
 
     @property
     def _ranks(self) -> range:

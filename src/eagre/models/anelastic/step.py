@@ -165,7 +165,7 @@ class Steps:
             if max_courant <= 1.0:
                 return max_courant, (0, 0)
         self.device.run(self._measure())
-        return max_location(self._of_rows([one.measured() for one in self.stages]))
+        return max_location(self._of_rows(Stages.measured))
 
     def _measure(self) -> list[Any]:
         """Return the launches that compute the Courant numbers of rows."""
@@ -193,13 +193,15 @@ class Steps:
         return float(self._rates().max())
 
     def _rates(self) -> np.ndarray:
-        return self._of_rows([one.tendencies.diffusion.rates() for one in self.stages])
+        return self._of_rows(lambda one: one.tendencies.diffusion.rates())
 
-    def _of_rows(self, values: Sequence[np.ndarray]) -> np.ndarray:
-        """Return values of all rows, (nz, ny), from the values of each device."""
+    def _of_rows(self, values: Callable[[Stages], np.ndarray]) -> np.ndarray:
+        """Return values of all rows, (nz, ny), from a function that returns them on the rows of a device."""
         if not isinstance(self.device, DeviceMesh):
-            return values[0]
-        return np.concatenate([one[:, self.device.inside(rank)] for rank, one in enumerate(values)], axis=1)
+            return values(self.stages[0])
+        stages, inside = self.stages, self.device.inside
+        each = self.device.group.each(lambda rank: values(stages[rank])[:, inside(rank)])
+        return np.concatenate(each, axis=1)
 
 
 def max_location(rows: np.ndarray) -> MaxLocation:

@@ -407,7 +407,5 @@ class LaplacePart:
         if bottom.size <= MAX_HOST_POINTS:
             there = self.device.host(bottom)
             return (there * there).sum(axis=1, dtype=np.float64)
-        if self.device.is_remote:
-            return self.device.host(np.zeros(len(bottom)))
         with self.device.joined():
             return self.device.host((bottom * bottom).sum(axis=1, dtype=np.float64))

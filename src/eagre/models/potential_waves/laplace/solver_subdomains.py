@@ -187,8 +187,10 @@ class DistributedLaplace(Laplace):
         return [BARRIER, transport.exchange(self.device.rows.messages({"surface": "centre"}))]
 
     def _bottom_squares(self) -> np.ndarray:
-        ranks = enumerate(self.subdomains)
-        return np.concatenate([subdomain.bottom_squares()[self.device.inside(rank)] for rank, subdomain in ranks])
+        def of_rows(rank: int) -> np.ndarray:
+            return self.subdomains[rank].bottom_squares()[self.device.inside(rank)]
+
+        return np.concatenate(self.device.group.each(of_rows))
 
 
 class DistributedRelaxation:
