@@ -8,7 +8,7 @@ a run in one process, all rows are local and the operations do nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -76,7 +76,7 @@ class LocalRows:
         InputError
             If a process has less than `min_rows` rows.
         """
-        if not (isinstance(device, Group) and device.of_processes):
+        if processes_of(device) is None:
             return cls.whole(grid)
         count, inner = len(device.devices), grid.ny - 2 * walls
         check_thickness(device, inner, min_rows, "rows", f"{min_rows} rows or more each")
@@ -121,6 +121,18 @@ class LocalRows:
         extra = values.shape[0] > self.high - self.low and self.last == self.grid.ny
         return self.take(values, self.first, self.last + extra)
 
+    def from_first(self, evaluate: Callable[[], np.ndarray], location: str = "centre") -> np.ndarray:
+        """Return the rows low .. high - 1 of a field of the whole domain, which the first process alone evaluates.
+
+        An `EagreError` of the first process is raised by all; no collective operation may be in `evaluate`.
+        """
+        if self.group is None:
+            return evaluate()
+        with self.agreed_errors():
+            field = evaluate() if self.group.is_first else None
+        bounds = self.each((self.low, self.high + (location == "corner")))
+        return self.group.scatter(None if field is None else [field[low:high] for low, high in bounds])
+
     def each(self, value: Any) -> list[Any]:
         """Return the values of all processes, which are small."""
         return [value] if self.group is None else self.group.each(lambda _: value)
@@ -144,24 +156,9 @@ class LocalRows:
             local[cells] = cell_values
         return local
 
-    @contextmanager
-    def agreed_errors(self) -> Iterator[None]:
+    def agreed_errors(self) -> AbstractContextManager[None]:
         """Raise an `EagreError` of the block in all processes; no collective operation may be in the block."""
-        if self.group is None:
-            yield
-            return
-        error: EagreError | None = None
-        try:
-            yield
-        except EagreError as one:
-            error = one
-        for failure in self.each(None if error is None else (type(error), error.args, error.__dict__)):
-            if failure is not None:
-                kind, arguments, attributes = failure
-                raised = kind.__new__(kind)
-                raised.args = arguments
-                raised.__dict__.update(attributes)
-                raise raised
+        return agreed_errors(self.group)
 
     def sides(self, values: np.ndarray) -> Sides:
         """Return a host field along the sides of the whole domain, in all processes."""
@@ -186,3 +183,37 @@ class LocalRows:
             added = owned if rank == self.group.rank else owned[:0]
             sums = self.each(np.add.reduce(np.concatenate([sums, added]), axis=0, keepdims=True))[rank]
         return rows, sums[0] / rows.size
+
+
+def processes_of(device: Any) -> Group | None:
+    """Return the devices of all processes; None if the run has one process."""
+    return device if isinstance(device, Group) and device.of_processes else None
+
+
+def value_of_first(group: Group | None, evaluate: Callable[[], Any]) -> Any:
+    """Return a small value that the first process alone evaluates; an `EagreError` is raised by all processes."""
+    if group is None:
+        return evaluate()
+    with agreed_errors(group):
+        value = evaluate() if group.is_first else None
+    return group.agreed(value)
+
+
+@contextmanager
+def agreed_errors(group: Group | None) -> Iterator[None]:
+    """Raise an `EagreError` of the block in all processes; no collective operation may be in the block."""
+    if group is None:
+        yield
+        return
+    error: EagreError | None = None
+    try:
+        yield
+    except EagreError as one:
+        error = one
+    for failure in group.each(lambda _: None if error is None else (type(error), error.args, error.__dict__)):
+        if failure is not None:
+            kind, arguments, attributes = failure
+            raised = kind.__new__(kind)
+            raised.args = arguments
+            raised.__dict__.update(attributes)
+            raise raised

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, NoReturn, Self
 import numpy as np
 
 from eagre.backend.group import Group
-from eagre.backend.mpi.group import Shared, chunks, connected
+from eagre.backend.mpi.group import Shared, connected, scattered
 from eagre.backend.mpi.launch import communicator, device_of_process
 from eagre.backend.mpi.transport import wait
 from eagre.checks import is_finite
@@ -217,10 +217,9 @@ def _rows_of(needed: tuple[int, int], count: int, rows: int) -> np.ndarray:
 
 def _send_rows(comm: Any, fields: Mapping[str, np.ndarray], rows: int) -> None:
     """Send to each other process the rows of fields that it needs; see `_received_state`."""
-    needed = comm.gather(None, root=0)
+    needed = comm.gather((0, 0), root=0)
     for field in fields.values():
-        slabs = [np.ascontiguousarray(field[..., _rows_of(one, field.shape[-2], rows), :]) for one in needed[1:]]
-        wait([comm.Isend(chunk, dest=rank) for rank, slab in enumerate(slabs, 1) for chunk in chunks(slab)])
+        scattered(comm, [field[..., _rows_of(one, field.shape[-2], rows), :] for one in needed])
 
 
 def _received_state(comm: Any, sent: SentState, model: Any) -> dict[str, Any]:
@@ -232,13 +231,10 @@ def _received_state(comm: Any, sent: SentState, model: Any) -> dict[str, Any]:
     comm.gather(needed, root=0)
     fields = {}
     for name, (shape, dtype, bad) in sent.fields.items():
-        indices = _rows_of(needed, shape[-2], model.grid.ny)
-        slab = np.empty((*shape[:-2], indices.size, shape[-1]), dtype)
-        wait([comm.Irecv(chunk, source=0) for chunk in chunks(slab)])
         fields[name] = np.zeros(shape, dtype)
         if bad is not None:
             fields[name][bad] = np.nan
-        fields[name][..., indices, :] = slab
+        fields[name][..., _rows_of(needed, shape[-2], model.grid.ny), :] = scattered(comm, None)
     return {**sent.entries, **fields}
 
 

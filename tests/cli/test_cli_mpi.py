@@ -143,20 +143,66 @@ time_step = "0.3 s"
 )
 
 
-@pytest.mark.parametrize(("text", "device"), [(FILES, "cpu"), (IMPLICIT, "cpu,cpu,cpu")])
+NESTED = FILES.replace('"0.03 + 0.001*bed"', '{ file = "manning.asc" }').replace(
+    '"bed.asc"', '"bed.asc"\nlevees = [{ points = [[20.0, 2.0], [24.0, 28.0]], crest = "0.5 m" }]'
+)
+
+
+def write_raster(path, values):
+    """Write values, (30, 40), as an ESRI ASCII grid."""
+    lines = "\n".join(" ".join(map(str, row)) for row in values[::-1])
+    path.write_text(f"ncols 40\nnrows 30\nxllcorner 0\nyllcorner 0\ncellsize 1\nnodata_value -999\n{lines}\n")
+
+
+def write_files(folder):
+    """Write the files of `FILES` and `NESTED`."""
+    y = np.arange(30)[:, None]
+    write_raster(folder / "bed.asc", -1.0 + 0.02 * np.arange(40) + 0.3 * np.sin(y / 4.0))
+    write_raster(folder / "manning.asc", 0.03 + 0.0002 * y + 0.0001 * np.arange(40))
+    (folder / "zones.geojson").write_text(ZONES)
+
+
+@pytest.mark.parametrize(("text", "device"), [(FILES, "cpu"), (NESTED, "cpu"), (IMPLICIT, "cpu,cpu,cpu")])
 def test_fields_of_files_in_the_rows_of_each_process(folders, text, device):
     """The implicit model has the bits of as many devices; its gauges are sampled during the run."""
     ours, theirs = folders("ours", "theirs", text=text)
-    bed = -1.0 + 0.02 * np.arange(40) + 0.3 * np.sin(np.arange(30) / 4.0)[:, None]
     for folder in (ours, theirs):
-        lines = "\n".join(" ".join(map(str, row)) for row in bed[::-1])
-        (folder / "bed.asc").write_text(f"ncols 40\nnrows 30\nxllcorner 0\nyllcorner 0\ncellsize 1\n{lines}\n")
-        (folder / "zones.geojson").write_text(ZONES)
+        write_files(folder)
     done = mpi_eagre(3, ours, "run", "case.toml")
     assert done.returncode == 0, done.stdout + done.stderr
     eagre(theirs, "run", "case.toml", "--set", f"run.device={device}")
     assert_same_files(ours, theirs)
     assert len((ours / "gauges.csv").read_text().splitlines()) >= 41
+
+
+READ = """
+from mpi4py import MPI
+from eagre.io.rasters import dem
+from eagre.models.shallow_water.config import ShallowWaterCase
+import eagre
+
+read, names = dem.read_esri_ascii, []
+dem.read_esri_ascii = lambda path, around: names.append(path.name) or read(path, around)
+
+def build(device):
+    model = ShallowWaterCase.load("case.toml").build(device)
+    for found in MPI.COMM_WORLD.gather(names, root=0) or ():
+        print("read", *found)
+    return model
+
+eagre.distributed(build, "cpu")
+"""
+
+
+def test_the_first_process_reads_rasters(folders):
+    (folder,) = folders("case", text=NESTED.replace('[sources.rain]\nrate = "50 mm/h"\n', "").replace(
+        'pattern = "where(bed > -0.5, 1, 0)"', ""
+    ))  # fmt: skip
+    write_files(folder)
+    (folder / "script.py").write_text(READ)
+    done = mpiexec(3, "script.py", folder=folder)
+    lines = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("read")]
+    assert lines == [["bed.asc", "manning.asc"], [], []]
 
 
 HELD = """
@@ -437,14 +483,25 @@ def test_a_process_receives_its_rows_of_a_restored_state(folders, text, field, m
         (["--set", "bed.expression=0.0/(x-x)"], 2, 2, ["finite"]),
         (["--set", "bed.expression=1/(y-25)"], 2, 2, ["finite", "y = 25", "bed"]),  # in the second process only
         (["--set", "friction.manning=where(y<25, 0.03, 30)"], 3, 2, ["Strickler", "friction.manning"]),
+        (["--set", "friction.manning={ file = 'empty.asc' }"], 3, 2, ["friction.manning", "no data", "y = 26.5"]),
+        (["--set", "friction.manning={ file = 'coarse.asc' }"], 3, 2, ["Strickler", "friction.manning", "coarse.asc"]),
+        (["--set", "bed={ file = 'empty.asc' }"], 3, 2, ["bed", "no data", "empty.asc"]),
+        (["--set", "bed={ file = 'word.asc' }"], 2, 2, ["bed", "word.asc", "salt"]),
+        (["--set", "bed.levees=[{ points = [[90, 0], [90, 9]], crest = 1 }]"], 2, 2, ["levee", "crosses no cell"]),
     ],
 )
 def test_one_message_for_an_error(folders, changes, count, code, words):
     (folder,) = folders("case")
+    values = np.full((30, 40), 0.03)
+    write_raster(folder / "coarse.asc", np.where(np.arange(30)[:, None] < 25, values, 30.0))
+    values[26, 7] = -999.0
+    write_raster(folder / "empty.asc", values)
+    (folder / "word.asc").write_text((folder / "empty.asc").read_text().replace("-999.0", "salt"))
+    names = sorted(os.listdir(folder))
     done = mpi_eagre(count, folder, "run", "case.toml", *changes)
     assert done.returncode == code and done.stderr.count("error:") == 1, done.stderr
     assert all(word in done.stderr for word in words), done.stderr
-    assert sorted(os.listdir(folder)) == ["case.toml"]
+    assert sorted(os.listdir(folder)) == names
 
 
 def test_a_blow_up_leaves_the_last_valid_state(folders):

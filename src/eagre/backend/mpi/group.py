@@ -273,6 +273,10 @@ class MpiGroup(Group):
                 joined[name] = join(name, arrays)
         return joined
 
+    def scatter(self, arrays: Sequence[np.ndarray] | None) -> np.ndarray:
+        """Return the array of this process; see `scattered`."""
+        return scattered(self.comm, arrays)
+
     def host_of_each(self, arrays: Sequence[Any]) -> list[np.ndarray]:
         pairs: list[tuple[Any, np.ndarray]] = []
         for device, array in zip(self.devices, arrays, strict=True):
@@ -312,6 +316,23 @@ def _gather(comm: Any, value: np.ndarray, headers: Sequence[tuple[Any, Any]] | N
     arrays = [value, *(np.empty(shape, dtype) for shape, dtype in headers[1:])]
     wait([comm.Irecv(chunk, source=n) for n, one in enumerate(arrays[1:], 1) for chunk in chunks(one)])
     return arrays
+
+
+def scattered(comm: Any, arrays: Sequence[np.ndarray] | None) -> np.ndarray:
+    """Return a copy of the array of this process.
+
+    arrays : arrays of all processes in the first process, None in others
+    """
+    if arrays is None:
+        wait([comm.Ibarrier()])
+        received = np.empty(*comm.scatter(None, root=0))
+        wait([comm.Irecv(chunk, source=0) for chunk in chunks(received)])
+        return received
+    wait([comm.Ibarrier()])
+    comm.scatter([(one.shape, one.dtype) for one in arrays], root=0)
+    for rank, one in enumerate(arrays[1:], 1):
+        wait([comm.Isend(chunk, dest=rank) for chunk in chunks(np.ascontiguousarray(one))])
+    return np.array(arrays[0])
 
 
 def chunks(values: np.ndarray) -> list[np.ndarray]:

@@ -154,16 +154,21 @@ class ZoneValues:
         path, grid = self.section.zones, rows.grid
         features = read_features(path, grid, ("Polygon",), self.section.layer)
         values = np.array([self._value().of(one, "polygon", path) for one in features])
-        numbers = zone_numbers(features, grid)
+
+        def checked_numbers() -> np.ndarray:
+            numbers = zone_numbers(features, grid)
+            out = numbers < 0
+            if out.all():
+                self._refuse_elsewhere(features, grid)
+            if out.any() and self.outside is None:
+                raise cells_in_none(out, grid, path, "polygon", fix=f"outside = {values[0]:g}")
+            return numbers
+
+        numbers = rows.from_first(checked_numbers)
         out = numbers < 0
-        if out.all():
-            self._refuse_elsewhere(features, grid)
-        numbers = rows.held(numbers)
-        if not out.any():
+        if not any(rows.each(bool(out.any()))):
             return values[numbers]
-        if self.outside is None:
-            raise cells_in_none(out, grid, path, "polygon", fix=f"outside = {values[0]:g}")
-        return np.where(rows.held(out), self.outside.at_centres(rows, bed), values[numbers])
+        return np.where(out, self.outside.at_centres(rows, bed), values[numbers])
 
     def _refuse_elsewhere(self, features: Any, grid: Grid) -> None:
         from eagre.io.rasters.raster import WHERE
@@ -269,22 +274,25 @@ class FieldValue:
         InputError
             For values outside the plausible range of the quantity.
         """
-        values = self._at_centres(LocalRows.whole(grid), bed)
+        rows = LocalRows.whole(grid)
+        values = self._at_centres(rows, bed)
         if self.quantity:
-            check_plausible(self.quantity, values, self.name)
+            with rows.agreed_errors():
+                check_plausible(self.quantity, values, self.name)
         return values
 
     def _at_centres(self, rows: LocalRows, bed: np.ndarray | float) -> float | np.ndarray:
-        grid = rows.grid
-        if isinstance(self.source, Expression):
-            return self.source(x=grid.x[None, :], y=grid.y[rows.low : rows.high, None], bed=bed)
-        if isinstance(self.source, RasterFile):
-            return rows.held(self.source.at_centres(grid, self.quantity, self.name))
-        if isinstance(self.source, ClassRaster):
-            return rows.held(self.source.at_centres(grid))
-        if isinstance(self.source, ZoneValues):
-            return self.source.at_centres(rows, bed)
-        return self.source
+        grid, source = rows.grid, self.source
+        if isinstance(source, Expression):
+            with rows.agreed_errors():
+                return source(x=grid.x[None, :], y=grid.y[rows.low : rows.high, None], bed=bed)
+        if isinstance(source, RasterFile):
+            return rows.from_first(lambda: source.at_centres(grid, self.quantity, self.name))
+        if isinstance(source, ClassRaster):
+            return rows.from_first(lambda: source.at_centres(grid))
+        if isinstance(source, ZoneValues):
+            return source.at_centres(rows, bed)
+        return source
 
 
 def number_or_expression(value: Any, info: ValidationInfo, dimension: str | None, names: Sequence[str]) -> Any:

@@ -370,7 +370,7 @@ class WaterCase(Case):
         return self
 
     def _terrain(
-        self, rows_of: Callable[[Grid], LocalRows] = LocalRows.whole
+        self, rows_of: Callable[[Grid], LocalRows] = LocalRows.whole, device: Any = None
     ) -> tuple[LocalRows, np.ndarray, np.ndarray]:
         """Return the rows of this process, and the bed elevation at their corners and of their cells."""
         from eagre.checks import check_input_memory
@@ -380,7 +380,7 @@ class WaterCase(Case):
                 self.grid.grid()
         with self.at("bed"):
             check = lambda grid: check_input_memory(rows_of(grid).held_grid)  # noqa: E731
-            grid, corners = make_terrain(self.grid, self.bed, check, rows_of)
+            grid, corners = make_terrain(self.grid, self.bed, check, rows_of, device)
         return (
             rows_of(grid),
             corners,
@@ -407,19 +407,21 @@ class WaterCase(Case):
             for name in type(section).model_fields:
                 if getattr(section, name) is not None:
                     options[name] = self._values(section_name, section, name, rows, bed)
-        lay = partial(self._lines, grid)
-        options["boundaries"] = Boundaries(**self.boundaries.make(self._signal, lay))
-        options["sources"] = self._sources(grid, bed if rows.group is None or not self._maps else self._terrain()[2])
-        options["boundaries"] = self._with_static_level(options["boundaries"], options["sources"], grid)
-        with self.at("boundaries"):
-            options["boundaries"].checked_segments(grid, gravity or GRAVITY)
-        if self.maps is not None:
-            self.check_begin("maps")
-            options |= {"maps": self.maps.make(), "time_statistics": self.maps.time_statistics()}
-        if self.cross_sections is not None:
-            with self.at("cross_sections", "paths"):
-                options["cross_sections"] = self.cross_sections.paths.on(grid)
-                CrossSections(options["cross_sections"], grid)
+        with rows.agreed_errors():
+            lay = partial(self._lines, grid)
+            boundaries = Boundaries(**self.boundaries.make(self._signal, lay))
+            sources = self._sources(grid, bed if rows.group is None or not self._maps else self._terrain()[2])
+            boundaries = self._with_static_level(boundaries, sources, grid)
+            with self.at("boundaries"):
+                boundaries.checked_segments(grid, gravity or GRAVITY)
+            options |= {"boundaries": boundaries, "sources": sources}
+            if self.maps is not None:
+                self.check_begin("maps")
+                options |= {"maps": self.maps.make(), "time_statistics": self.maps.time_statistics()}
+            if self.cross_sections is not None:
+                with self.at("cross_sections", "paths"):
+                    options["cross_sections"] = self.cross_sections.paths.on(grid)
+                    CrossSections(options["cross_sections"], grid)
         with self.naming("run"):
             return options | self.place(device, precision, grid.cells, scheme)
 

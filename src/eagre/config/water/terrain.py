@@ -29,7 +29,7 @@ from eagre.config.values.units import parse_quantity
 from eagre.constants import LONGEST, SHORTEST
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.local_rows import LocalRows
+from eagre.local_rows import LocalRows, processes_of, value_of_first
 
 
 class LeveeSection(Section):
@@ -239,6 +239,7 @@ def make_terrain(
     bed: BedSection,
     check: Callable[[Grid], object] | None = None,
     rows_of: Callable[[Grid], LocalRows] = LocalRows.whole,
+    device: Any = None,
 ) -> tuple[Grid, np.ndarray]:
     """Create the grid and the bed elevation at its corners.
 
@@ -251,52 +252,64 @@ def make_terrain(
         Called with the grid before arrays are allocated; raises an error if the memory is too small.
     rows_of : callable, optional
         Returns the rows of this process.
+    device : Device, Group or str, optional
+        Device of the model. In several processes the first one reads files, and evaluates a bed with levees, for the
+        whole domain.
 
     Returns
     -------
     grid : Grid
     bed_elevation : (rows + 1, nx + 1) array, m
-        Positive up, row 0 in the south, in the rows of this process. Files and levees are read for the whole domain.
+        Positive up, row 0 in the south, in the rows of this process.
 
     Raises
     ------
     InputError
         If neither a complete grid nor a bed file is given, or the file does not cover the grid.
     """
-    cells, corners = _bare(grid, bed, check, LocalRows.whole if bed.levees else rows_of)
-    for levee in bed.levees:
-        corners = levee.raised(cells, corners)
-    return cells, rows_of(cells).held(corners, "corner")
-
-
-def _bare(
-    grid: GridSection | None,
-    bed: BedSection,
-    check: Callable[[Grid], object] | None,
-    rows_of: Callable[[Grid], LocalRows],
-) -> tuple[Grid, np.ndarray]:
-    """Create grid and bed without levees."""
-    if bed.file is not None:
-        return _from_file(grid or GridSection(), bed, check)
-    check_terrain(grid, bed)
-    cells = (grid or GridSection()).grid()
+    dems: list[Dem] = []  # in the first process
+    if bed.file is None:
+        check_terrain(grid, bed)
+        cells = (grid or GridSection()).grid()
+    else:
+        cells = value_of_first(processes_of(device), lambda: _grid_of_files(grid or GridSection(), bed, dems))
     if check is not None:
         check(cells)
     rows = rows_of(cells)
+    if bed.file is None and not bed.levees:
+        with rows.agreed_errors():
+            return cells, _elevation(bed, rows)
+
+    def elevation() -> np.ndarray:
+        corners = _elevation(bed, LocalRows.whole(cells)) if bed.file is None else _of_files(bed, cells, dems)
+        for levee in bed.levees:
+            corners = levee.raised(cells, corners)
+        return corners
+
+    return cells, rows.from_first(elevation, "corner")
+
+
+def _elevation(bed: BedSection, rows: LocalRows) -> np.ndarray:
+    """Return a bed of one value or of an expression at the corners of rows."""
     if bed.expression is None:
-        return cells, np.full(rows.shape_of("corner"), bed.value, dtype=np.float64)
-    with rows.agreed_errors():
-        y = cells.y_corner[rows.low : rows.high + 1, None]
-        return cells, Expression(bed.expression)(x=cells.x_corner[None, :], y=y)
+        return np.full(rows.shape_of("corner"), bed.value, dtype=np.float64)
+    y = rows.grid.y_corner[rows.low : rows.high + 1, None]
+    return Expression(bed.expression)(x=rows.grid.x_corner[None, :], y=y)
 
 
-def _from_file(
-    section: GridSection, bed: BedSection, check: Callable[[Grid], object] | None
-) -> tuple[Grid, np.ndarray]:
-    """Create grid and bed from a raster file."""
-    from eagre.io import dem_to_corners, grid_from_dem
+def _of_files(bed: BedSection, grid: Grid, dems: list[Dem]) -> np.ndarray:
+    """Return the bed of raster files at the corners of a grid."""
+    from eagre.io import dem_to_corners
+    from eagre.io.rasters.warp import onto
+
+    return dem_to_corners(onto(grid, dems), grid, nodata=bed.nodata, crests=bed.crests)
+
+
+def _grid_of_files(section: GridSection, bed: BedSection, dems: list[Dem]) -> Grid:
+    """Read the raster files of a bed into `dems` and return the grid, with their coordinate system."""
+    from eagre.io import grid_from_dem
     from eagre.io.rasters.raster import Around
-    from eagre.io.rasters.warp import around, onto
+    from eagre.io.rasters.warp import around
 
     assert bed.file is not None
     extent = None
@@ -305,16 +318,12 @@ def _from_file(
         extent = (west, east, south, north)
     if section.is_complete and (section.crs is not None or len(bed.file) > 1):
         grid = section.grid()
-        dems = _dems(bed, around(grid))
-        grid = replace(grid, crs=section.crs or dems[0].crs)
+        dems += _dems(bed, around(grid))
     else:
-        dems = _dems(bed, None if section.crs is None else Around(section.crs))
+        dems += _dems(bed, None if section.crs is None else Around(section.crs))
         _need_grid(section, dems)
         grid = section.grid() if section.nx is not None else grid_from_dem(dems[0], section.dx, section.dy, extent)
-        grid = replace(grid, crs=section.crs or dems[0].crs)
-    if check is not None:
-        check(grid)
-    return grid, dem_to_corners(onto(grid, dems), grid, nodata=bed.nodata, crests=bed.crests)
+    return replace(grid, crs=section.crs or dems[0].crs)
 
 
 _BED_OPTIONS = ("positive", "band", "variable", "record", "coordinates")

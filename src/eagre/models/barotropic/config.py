@@ -215,9 +215,9 @@ class BarotropicCase(Case):
         if self.layers is not None:
             options["layers"] = Layers(self.layers.upper, self.layers.lower)
         if self.topography is not None:
-            options["topography"] = rows.held(self._topography(self.topography, grid))
-        with rows.agreed_errors():
-            options |= self._initial(rows)
+            topography = self.topography
+            options["topography"] = rows.from_first(lambda: self._topography(topography, grid))
+        options |= self._initial(rows)
         if self.particles is not None:
             with self.at("particles"):
                 options["particles"] = self.particles.at_start(grid)

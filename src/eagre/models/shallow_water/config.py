@@ -58,12 +58,11 @@ class ShallowWaterCase(WaterCase):
         from eagre.models.shallow_water.model import MIN_ROWS, ShallowWater
 
         local = device if device is not None else self.run.device
-        rows, corners, bed = self._terrain(lambda grid: LocalRows.of(local, grid, MIN_ROWS))
+        rows, corners, bed = self._terrain(lambda grid: LocalRows.of(local, grid, MIN_ROWS), local)
         grid = rows.grid
         numerics, scheme = self.numerics.model_dump(exclude_unset=True), self._scheme(grid.cells, device, precision)
         numerics |= {"scheme": scheme} if "scheme" in numerics else {}
-        with rows.agreed_errors():
-            options = self._options(rows, bed, self.friction, device, precision, scheme, self.numerics.gravity)
+        options = self._options(rows, bed, self.friction, device, precision, scheme, self.numerics.gravity)
         del bed
         with self.naming("initial", "friction", "numerics", "run", "maps"), self._naming_sources():
             return ShallowWater(grid, corners, **options, **numerics)

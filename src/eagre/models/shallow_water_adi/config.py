@@ -55,12 +55,12 @@ class ShallowWaterADICase(WaterCase):
         from eagre.models.shallow_water_adi.devices.multi_device import local_rows
         from eagre.models.shallow_water_adi.model import ShallowWaterADI
 
-        rows, corners, bed = self._terrain(partial(local_rows, device if device is not None else self.run.device))
-        with rows.agreed_errors():
-            options = self._options(rows, bed, self.friction, device, precision, gravity=self.numerics.gravity)
-            if self.land_mask is not None:
-                mask = self._values("land_mask", self.land_mask, "where", rows, bed)
-                options["land_mask"] = np.broadcast_to(mask, rows.shape_of("centre")) != 0
+        local = device if device is not None else self.run.device
+        rows, corners, bed = self._terrain(partial(local_rows, local), local)
+        options = self._options(rows, bed, self.friction, device, precision, gravity=self.numerics.gravity)
+        if self.land_mask is not None:
+            mask = self._values("land_mask", self.land_mask, "where", rows, bed)
+            options["land_mask"] = np.broadcast_to(mask, rows.shape_of("centre")) != 0
         del bed
         if precision is None and "precision" not in self.run.model_fields_set:
             options["precision"] = None  # chosen by the model
