@@ -27,6 +27,15 @@ def value_read(group):
     return float(group.host_of_replicated([device.array(np.full(3, float(group.rank))) for device in group.devices])[0])
 
 
+def value_transferred(group):
+    """The value of the same array that reaches pinned memory; None if the processes must send it."""
+    pinned = group.pinned_of_replicated((3,), np.float64)
+    if pinned is not None:
+        group.local.run([group.local.transfer(pinned, group.local.array(np.full(3, float(group.rank))))])
+        group.synchronize()
+    return None if pinned is None else float(pinned[0])
+
+
 def broadcasts_per_step(model):
     """Number of broadcasts of values per step."""
     go, begin, sent = model.steps_without_checks(STEPS), Shared.begin_broadcast, []
@@ -50,6 +59,8 @@ def main():
         unlike = connected(local, comm)
     found = {
         "equal": comm.allgather(value_read(group)),
+        "transferred": comm.allgather(value_transferred(group)),
+        "transferred, different": comm.allgather(value_transferred(unlike)),
         "different": comm.allgather(value_read(unlike)),
         "broadcasts of waves": broadcasts_per_step(torus(group)),
         "broadcasts of air": broadcasts_per_step(AIR["turbulence"](device=group)),

@@ -153,6 +153,17 @@ class DeviceMesh(Device):
             whole[(..., self.owned(rank), *trailing)] = values[(..., self.inside(rank), *trailing)]
         return whole
 
+    def pinned_of_replicated(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray | None:
+        return self.group.pinned_of_replicated(shape, dtype)
+
+    def transfer(self, target: Any, source: Any) -> Any:
+        """Return a stage: a copy of a replicated array to pinned memory, or of pinned memory to all devices."""
+        ranks = enumerate(self.devices)
+        if isinstance(target, DistributedArray):
+            return [[device.transfer(target.parts[rank], source)] for rank, device in ranks]
+        first = self.group.rank
+        return [[device.transfer(target, source.parts[rank])] if rank == first else [] for rank, device in ranks]
+
     def fill(self, array: DistributedArray, values: np.ndarray | HostSlabs) -> None:
         for rank, (device, array_of_device) in enumerate(zip(self.devices, array.parts, strict=True)):
             if device.is_remote:

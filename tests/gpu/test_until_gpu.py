@@ -22,12 +22,12 @@ def test_as_the_cpu():
     assert ours.error < 1e-9
 
 
-def test_iterations_are_one_graph_and_stop_within_it():
+def test_the_start_and_a_batch_are_one_graph_each_and_iterations_stop_within_it():
     problem = Jacobi(select("cuda"), SHAPE, SCREENING, look_every=64)
     found = problem.until.run(1e-4, 1000)
     assert found.iterations % 64 != 0
-    [bound] = problem.until._graphs_of_batches.bound.values()
-    assert hasattr(bound, "graph")
+    graphs = problem.until._graphs
+    assert len(graphs) == 2 and all(hasattr(one, "graph") for one in graphs.values())
     assert problem.until.run(1e-4, 1000).iterations == 0
 
 

@@ -7,7 +7,11 @@ import pytest
 
 from eagre.backend.compilation.cells import cell
 from eagre.backend.device import Launch, PlainDevice
+from eagre.backend.group import Group
+from eagre.decomposition import bands
+from eagre.device_mesh import DeviceMesh
 from eagre.errors import ConvergenceError
+from eagre.models.potential_waves.laplace.solver_subdomains import SharedTest
 from eagre.stepping.convergence_loop import (
     ITERATING,
     ITERATIONS,
@@ -51,6 +55,27 @@ def test_what_leads_is_part_of_the_first_round(device):
         made = until.run(1.0 / 128.0, 20, Prologue(begin, [lead]))
         assert made.iterations == iterations and made.norm == 1.0 / 128.0 == float(device.host(values)[0])
     assert until.run(1.0 / 256.0, 20).iterations == 1
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("with_start", [False, True])
+def test_several_devices_of_graphs_send_and_read_the_control_data(with_start):
+    """All devices receive the tolerance and stop together; the host reads the control data of one device."""
+    group = Group([DeviceWithGraphs(), DeviceWithGraphs()])
+    group.graphs = True
+    mesh = DeviceMesh(group, bands(4, 3, [2, 2], halo=(1, 0), leading=(0, 0)))
+    tests = [StopTest(device, 1) for device in group.devices]
+    values = mesh.array(np.full(1, 2.0 if with_start else 1.0))
+    step = [
+        [device.over(device.loop(halve, "double"), (1,), (values.parts[rank], tests[rank].partials, test.control))]
+        for rank, (device, test) in enumerate(zip(group.devices, tests, strict=True))
+    ]
+    until = ConvergenceLoop(mesh, SharedTest(tests), [step], [step] if with_start else (), 3)
+    assert until.run(1.0 / 128.0, 20) == (7, 1.0 / 128.0)
+    assert [float(part[0]) for part in values.parts] == [1.0 / 128.0] * 2
+    assert all(np.array_equal(test.control, [0.0, 1.0 / 128.0, 7.0, 1.0 / 128.0, 20.0]) for test in tests)
+    tests[1].control[ITERATIONS] = 5.0
+    assert mesh.host(until.control)[ITERATIONS] == 7.0
 
 
 @pytest.mark.nojit

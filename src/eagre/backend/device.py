@@ -103,7 +103,7 @@ class Device:
     is_remote = False  # whether another process has the device: its arrays have a shape only
     of_processes = False  # whether several processes run together; copies to the host are then collective operations
     is_first = True  # whether this process writes files: it alone has the arrays of `collect`
-    is_one = True  # False for multi-device meshes, which do not support `transfer`
+    is_one = True  # False for multi-device meshes, which support `transfer` of replicated arrays only
     starts_early = False  # whether `early` launches may overlap the end of the previous launch
     laid_out: layouts.LaunchParameters | None = None  # explicit launch parameters instead of the default ones
 
@@ -210,6 +210,10 @@ class Device:
     def pinned(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         """Return zeros in host memory that `transfer` can access."""
         return np.zeros(shape, dtype)
+
+    def pinned_of_replicated(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray | None:
+        """Return `pinned` memory for arrays that are equal on all devices of a mesh; None if processes must send them."""
+        return self.pinned(shape, dtype)
 
     def transfer(self, target: Any, source: Any) -> Work:
         """Return a copy from or to an array of `pinned`, for a list of launches; complete after `synchronize`."""

@@ -229,6 +229,10 @@ class Group:
         """Return a host copy of an array that has the same values on each device."""
         return self.devices[0].host(arrays[0])
 
+    def pinned_of_replicated(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray | None:
+        """See `Device.pinned_of_replicated`."""
+        return self.devices[0].pinned(shape, dtype)
+
     def host(self, array: np.ndarray) -> np.ndarray:
         """Return a copy of an array that was collected on the host."""
         return np.array(array, copy=True)

@@ -16,7 +16,6 @@ import numpy as np
 from eagre.backend.compilation.cells import cell, cuda, entry, serial_entry
 from eagre.backend.device import Device, Launch, Work
 from eagre.errors import ConvergenceError
-from eagre.stepping.step_graphs import StepGraphs
 
 ITERATING = 0  # 1 until convergence or the maximum number of iterations
 NORM = 1  # norm after the last iteration
@@ -225,12 +224,10 @@ class ConvergenceLoop:
         self._counted = int(start_counts)
         self._device, self._test, self.control = device, test, test.control
         last = [] if test.launch is None else [test.launch]
-        self._start, launches = [*start, *last] if start else [], [*iteration, *last]
-        self._iteration = launches
-        self.launches = [*self._start, *launches]
+        self._start, self._iteration = [*start, *last] if start else [], [*iteration, *last]
+        self.launches = [*self._start, *self._iteration]
         self._batch = iterations_per_check if device.graphs else 1
-        self._graphs_of_batches = StepGraphs(device, lambda phase, size: (launches, size), (self._batch,))
-        self._mail = device.pinned((2, SIZE), np.float64) if device.graphs and device.is_one and not start else None
+        self._mail = device.pinned_of_replicated((2, SIZE), np.float64) if device.graphs else None
         self._graphs: dict[Any, Callable[[], None]] = {}
 
     def unlooked(self, tolerance: Any, max_iterations: int, iterations: int) -> list[Work]:
@@ -271,16 +268,18 @@ class ConvergenceLoop:
         self._once(START, self._start)
         control_data = device.host(self._test.control)
         while control_data[ITERATING] > 0.0 and math.isfinite(control_data[NORM]):
-            self._graphs_of_batches.run(0, self._batch)
+            self._once(LATER, self._iteration * self._batch)
             control_data = device.host(self._test.control)
         return control_data
 
     def _run_graphs(self, mail: np.ndarray, control: np.ndarray, prologue: Prologue) -> np.ndarray:
-        """As `_run`, with one graph for the prologue and the first batch, and another graph for later batches."""
+        """As `_run`, with one graph for the prologue and the start or the first batch, and another for later batches."""
         device, test, (sent, received) = self._device, self._test, mail
-        batch = [*self._iteration * self._batch, device.transfer(received, test.control)]
+        read = device.transfer(received, test.control)
+        batch = [*self._iteration * self._batch, read]
+        first = [*self._start, read] if self._start else batch
         sent[:] = control
-        self._once(prologue.name, [device.transfer(test.control, sent), *prologue.launches, *batch])
+        self._once(prologue.name, [device.transfer(test.control, sent), *prologue.launches, *first])
         if prologue.overlapped is not None:
             prologue.overlapped()
         device.synchronize()

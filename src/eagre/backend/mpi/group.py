@@ -290,6 +290,9 @@ class MpiGroup(Group):
             return self.local.local_copy(arrays[self.rank])  # type: ignore[attr-defined]
         return super().host_of_replicated(arrays)
 
+    def pinned_of_replicated(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray | None:
+        return super(Shared, self.local).pinned(shape, dtype) if self._same_processors else None  # type: ignore[misc]
+
     @property
     def _ranks(self) -> range:
         return range(len(self.devices))
