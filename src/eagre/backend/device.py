@@ -212,7 +212,7 @@ class Device:
         return np.zeros(shape, dtype)
 
     def pinned_of_replicated(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray | None:
-        """Return `pinned` memory for arrays that are equal on all devices of a mesh; None if processes must send them."""
+        """Return `pinned` memory for arrays that are equal on all devices; None if processes must send them."""
         return self.pinned(shape, dtype)
 
     def transfer(self, target: Any, source: Any) -> Work:
