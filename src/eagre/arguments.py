@@ -55,16 +55,22 @@ def of_type(name: str, value: Any, kind: type[T], fix: str) -> T:
     """Return `value` if it is an instance of `kind`; otherwise raise `InputError` with `fix`."""
     if isinstance(value, kind):
         return value
-    shown, article = repr(value), "an" if kind.__name__[0] in "AEIOU" else "a"
+    shown, noun = repr(value), _noun(kind)
+    article = "an" if noun[0] in "AEIOU" else "a"
     got = f"{name} = {shown}" if len(shown) < 80 else f"{name} of type {type(value).__name__}"
-    raise InputError(got, allowed=f"{article} {kind.__name__}", fix=fix, problem=f"The type of {name} is wrong.")
+    raise InputError(got, allowed=f"{article} {noun}", fix=fix, problem=f"The type of {name} is wrong.")
+
+
+def _noun(kind: type) -> str:
+    return "number" if kind is Real else kind.__name__
 
 
 def all_of_type(name: str, values: Any, kind: type[T], fix: str) -> list[T]:
     """Return `values` as a list of instances of `kind`; raise `InputError` for a single instance or a string."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         problem = f"The argument {name} is not a list."
-        raise InputError(f"{name} = {values!r}", allowed=f"a list of {kind.__name__}", fix=fix, problem=problem)
+        allowed = f"a list of {_noun(kind)}{'s' * (kind is Real)}"
+        raise InputError(f"{name} = {values!r}", allowed=allowed, fix=fix, problem=problem)
     return [of_type(f"{name}[{k}]", value, kind, fix) for k, value in enumerate(values)]
 
 

@@ -54,7 +54,7 @@ def one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
 def checked_number(name: str, value: Any, low: float = -HUGE, high: float = HUGE, above: float = -math.inf) -> float:
     """Return `value` as a float within [low, high] and above `above`."""
     try:
-        number = float(value)
+        number = math.nan if isinstance(value, (bool, np.bool_)) else float(value)
     except (TypeError, ValueError):
         number = math.nan
     if not (low <= number <= high and number > above):

@@ -59,15 +59,26 @@ class Grid:
                 )
             object.__setattr__(self, name, int(value))  # kernel launches do not accept NumPy integers
         for name in ("dx", "dy"):
-            value = getattr(self, name)
-            if not (isinstance(value, (int, float, np.number)) and SHORTEST <= value <= LONGEST):
+            value = self._real(name)
+            if not (value is not None and SHORTEST <= value <= LONGEST):
                 allowed = f"a length in metres, > 0 ({SHORTEST:g} to {LONGEST:g})"
-                raise InputError(f"{name} = {value!r}", allowed=allowed, fix=f"{name} = 10.0")
+                raise InputError(f"{name} = {getattr(self, name)!r}", allowed=allowed, fix=f"{name} = 10.0")
         for name in ("x0", "y0"):
-            value = getattr(self, name)
-            if not (isinstance(value, (int, float, np.number)) and abs(value) <= FARTHEST):
+            value = self._real(name)
+            if not (value is not None and abs(value) <= FARTHEST):
                 allowed = f"metres, at most {FARTHEST:g} from 0"
-                raise InputError(f"{name} = {value!r}", allowed=allowed, fix=f"{name} = 0.0")
+                raise InputError(f"{name} = {getattr(self, name)!r}", allowed=allowed, fix=f"{name} = 0.0")
+        if self.crs is not None and (not isinstance(self.crs, str) or self.crs.strip().isdigit()):
+            fix = f'crs = "EPSG:{str(self.crs).strip()}"' if str(self.crs).strip().isdigit() else 'crs = "EPSG:32629"'
+            raise InputError(f"crs = {self.crs!r}", allowed="an EPSG code or WKT, as a string", fix=fix)
+
+    def _real(self, name: str) -> float | None:
+        """Return a real number; None for other values. NumPy numbers, whose products can overflow, become floats."""
+        value = getattr(self, name)
+        if isinstance(value, (np.integer, np.floating)) and not isinstance(value, float):
+            value = float(value)
+            object.__setattr__(self, name, value)
+        return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
     @classmethod
     def from_points(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from eagre.arguments import of_type
 from eagre.backend.device import Device
 from eagre.boundaries.internal import passed_faces
 from eagre.errors import InputError
@@ -58,6 +59,7 @@ class CrossSections:
     """
 
     def __init__(self, vertices: Mapping[str, Sequence[Any]], grid: Grid) -> None:
+        of_type("cross_sections", vertices, Mapping, 'cross_sections = {"gate": [(0.0, 50.0), (100.0, 50.0)]}')
         self.names, self.points = list(vertices), [_checked(name, points, grid) for name, points in vertices.items()]
         each = []
         for name, points in zip(self.names, self.points, strict=True):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from zlib import crc32
 
 import numpy as np
 
 from eagre.boundaries.base import Condition, InitialWater
 from eagre.boundaries.sides import SIDES, FaceRange
+from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.local_rows import Sides
 
@@ -76,6 +78,15 @@ class OpenSides:
         """Return whether the sums of a state belong to these faces."""
         return np.array_equal(state.get("open_sides", np.zeros(0)), self.table())
 
+    def check_names(self, source_names: Sequence[str]) -> None:
+        """Raise `InputError` for an internal discharge with the name of an open segment."""
+        for name in {self._name(segment) for segment in self.segments}.intersection(source_names):
+            raise InputError(
+                f"an internal discharge with the name {name!r}, which is an open side",
+                allowed="a name that no open side has",
+                problem="The name of an internal discharge is the name of an open side in the water balance.",
+            )
+
     def by_name(self, amounts: np.ndarray, source_names: Sequence[str]) -> tuple[dict[str, float], float]:
         """Return the inflow volumes by name, and the rain volume.
 
@@ -125,3 +136,25 @@ class OpenSides:
         if segment.last - segment.first == cells:
             return segment.side
         return f"{segment.side} {origin + segment.first * size:.10g} to {origin + segment.last * size:.10g} m"
+
+
+SOURCE_TOLERANCE = 1e-6  # sums over subdomains differ by rounding
+TABLE_NAME = "mass_sources"  # name of `source_table` in a state
+
+
+def source_table(names: Sequence[str], weights: np.ndarray, moving: Sequence[int]) -> np.ndarray:
+    """Return a number for the name of each mass source, and its sum over the domain, (sources, 2).
+
+    A state stores them with its sums over time, to which they belong. weights : m3 s-1. moving : indices of sources
+    whose weights change with time, which have 0.
+    """
+    table = np.array([[crc32(name.encode()), weight] for name, weight in zip(names, weights, strict=False)])
+    table = table.reshape(-1, 2)
+    table[list(moving), 1] = 0.0
+    return table
+
+
+def has_sources(state: Mapping[str, np.ndarray], table: np.ndarray) -> bool:
+    """Return whether the sums of a state belong to the sources of `source_table`; older states do not tell."""
+    stored = state.get(TABLE_NAME, table)
+    return stored.shape == table.shape and np.allclose(stored, table, rtol=SOURCE_TOLERANCE, atol=0.0)

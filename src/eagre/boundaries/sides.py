@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from eagre.arguments import real_number
 from eagre.boundaries.base import Condition, InitialWater
 from eagre.boundaries.conditions.wall import Wall
 from eagre.boundaries.internal import InternalLine
@@ -181,7 +183,8 @@ def _side(side: str, condition: Condition | Sequence[BoundarySegment], grid: Gri
                 f"a periodic segment of the {side} side", allowed="Periodic() on a whole side",
                 problem="A boundary segment cannot be periodic.",
             )  # fmt: skip
-        first, last = round((segment.start - origin) / size), round((segment.stop - origin) / size)
+        ends = [real_number(name, getattr(segment, name)) for name in ("start", "stop")]
+        first, last = (round((end - origin) / size) if math.isfinite(end) else -1 for end in ends)
         if not (0 <= first < last <= cells):
             raise InputError(
                 f"the segment {segment.start:.10g} m .. {segment.stop:.10g} m of the {side} side",

@@ -496,6 +496,12 @@ def _table(path: Path) -> tuple[list[tuple[str, list[Point]]], str | None]:
     rows = []
     for number, row in held:
         line, name = f"line {number}", str(row["name"] or "").strip()
+        if any(row.get(None, ())):  # type: ignore[call-overload]
+            raise InputError(
+                f"{path}: {line} with more values than the {len(heads)} columns",
+                allowed="decimal points, or semicolons between values with decimal commas",
+                problem=f"A row of {path} has more values than columns.",
+            )
         if not name:
             raise InputError(
                 f"{path}: {line} without a name",

@@ -181,8 +181,14 @@ class StatisticsPlan:
 
     @property
     def has_eddies(self) -> bool:
-        """Return whether variances of both velocity components are accumulated."""
-        return {("velocity_x", "velocity_x"), ("velocity_y", "velocity_y")} <= set(self.planes.pairs)
+        """Return whether variances of all velocity components are accumulated."""
+        return {(name, name) for name in self._velocity} <= set(self.planes.pairs)
+
+    @property
+    def _velocity(self) -> list[str]:
+        """Velocity components of the model; shallow water has no vertical one."""
+        vertical = ["velocity_z"] if "velocity_z" in self.variables else []
+        return ["velocity_x", "velocity_y", *vertical]
 
     @property
     def has_turbulence(self) -> bool:
@@ -216,7 +222,7 @@ class StatisticsPlan:
             products = sums[k] / total
             fields[_product_name(one, other)] = np.maximum(products, 0.0) if one == other else products
         if self.has_eddies:
-            fields["eddy_kinetic_energy"] = 0.5 * (fields["variance_velocity_x"] + fields["variance_velocity_y"])
+            fields["eddy_kinetic_energy"] = 0.5 * sum(fields[f"variance_{name}"] for name in self._velocity)  # type: ignore[assignment]
         if self.has_turbulence:
             variances = [fields[f"variance_{name}"] for name in TURBULENT]
             fields["turbulent_kinetic_energy"] = 0.5 * np.sum(variances, axis=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -111,6 +112,7 @@ class Maps:
             )
         lower_limits = {"arrival_depths": self.wet_depth, "arrival_rises": 0.0, "duration_depths": 0.0}
         for key, low in lower_limits.items():
+            all_of_type(key, getattr(self, key), Real, f"{key} = [0.1]")
             values = list(getattr(self, key))
             for one in values:
                 if not (math.isfinite(one) and one >= low) or values.count(one) > 1:

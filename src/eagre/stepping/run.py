@@ -15,6 +15,7 @@ from pathlib import Path
 from time import monotonic, perf_counter
 from typing import Any
 
+from eagre.arguments import real_number
 from eagre.contract import Model, SampleTimes
 from eagre.errors import BlowUpError, InputError, do_all
 
@@ -103,6 +104,7 @@ CHECK_SECONDS = 0.5  # wall time between checks of interrupts and progress
 REPORT_SECONDS = 0.1  # wall time between progress reports, which sum over the domain
 MAX_STEPS = 100_000
 TIME_TOLERANCE = 1e-9  # event times are equal within this tolerance, relative to the end
+MAX_NEARLY = 1e-3  # maximum tolerance, relative to the shortest interval; the end may be a time since 1970
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,10 @@ class Event:
     start_sampling: Callable[[Model, SampleTimes | None], bool] | None = None
 
     def __post_init__(self) -> None:
-        if self.interval is not None and not (math.isfinite(self.interval) and self.interval > 0):
+        if self.interval is None:
+            return
+        interval = real_number(f"{self.name}: interval", self.interval)
+        if not (math.isfinite(interval) and interval > 0):
             problem = f"The interval of {self.name} is not positive and finite."
             raise InputError(f"{self.name}: interval = {self.interval!r} s", allowed="a time > 0, s", problem=problem)
 
@@ -256,7 +261,8 @@ class _Loop:
         self.first_steps = model.steps
         self.began = perf_counter()
         self.next_report = 0.0
-        self.nearly = TIME_TOLERANCE * max(abs(until), until - model.time)
+        lengths = [until - model.time, *(event.interval for event in events if event.interval is not None)]
+        self.nearly = min(TIME_TOLERANCE * max(abs(until), until - model.time), MAX_NEARLY * min(lengths))
         self.sampled_in_run = [self._follows(event) for event in events]
 
     def go(self, interrupted: Interrupts) -> None:

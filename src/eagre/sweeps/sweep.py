@@ -19,7 +19,7 @@ from eagre.errors import InputError
 from eagre.io.records.output_paths import locked
 from eagre.io.tables.table import reading_rows
 from eagre.models.registry import load_case
-from eagre.sweeps.records import FAILED, RECORD, WAITING, Record
+from eagre.sweeps.records import FAILED, RECORD, TABLE, WAITING, Record
 from eagre.sweeps.running import Member
 
 if TYPE_CHECKING:
@@ -130,8 +130,8 @@ def read_rows(path: str | Path) -> list[dict[str, Any]]:
     InputError
         If the file is missing or has no rows, or a row has another number of cells than the first line.
     """
-    lines = existing_file(Path(path), "table").read_text(encoding="utf-8-sig").splitlines()
     with reading_rows(path):
+        lines = existing_file(Path(path), "table").read_text(encoding="utf-8-sig").splitlines()
         header, *rows = [row for row in csv.reader(lines) if any(cell.strip() for cell in row)] or [[]]
     for number, row in enumerate(rows, start=1):
         if len(row) != len(header):
@@ -156,6 +156,10 @@ def _joined(row: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]
 
 def _checked(case_file: Path, values: Mapping[str, Any], folder: Path, device: str | None) -> Member:
     """Return a member after a check of its case."""
+    for key, value in values.items():
+        if _has_none(value):
+            raise InputError(f"{key} = {value!r}", allowed="values that a case file can hold",
+                             problem=f"A value of {key} is None.")  # fmt: skip
     case = load_case(case_file, values)
     files = output_files(case)
     names = list(files.values())
@@ -168,6 +172,13 @@ def _checked(case_file: Path, values: Mapping[str, Any], folder: Path, device: s
     fingerprint = hashlib.sha256(case.text.encode()).hexdigest()[:16]  # the text includes the values
     device = case.run.device if device is None else device
     return Member(folder.name, Path(os.path.abspath(case_file)), dict(values), folder, files, fingerprint, device)
+
+
+def _has_none(value: Any) -> bool:
+    """Return whether a value is None or contains None."""
+    if isinstance(value, Mapping):
+        return any(_has_none(one) for one in value.values())
+    return value is None or (isinstance(value, list | tuple) and any(_has_none(one) for one in value))
 
 
 def output_files(case: Case) -> dict[str, str]:
@@ -189,6 +200,10 @@ def _check_folder(runs: Sequence[Member], folder: Path, overwrite: bool) -> None
             fix="--output NEW_FOLDER" + ("" if others else ", or --overwrite"),
             problem=f"The folder {folder} has {_OTHERS if others else _CHANGED}.",
         )
+    path = folder / TABLE
+    if path.exists() and not path.read_bytes().startswith(b"member,"):
+        raise InputError(str(path), allowed="a folder without another file of this name", fix="--output NEW_FOLDER",
+                         problem=f"The file {TABLE} in the folder is not the table of a sweep.")  # fmt: skip
     for run in runs:
         run.folder.mkdir(parents=True, exist_ok=True)
         with suppress(InputError), locked(run.path):  # otherwise another process runs the member

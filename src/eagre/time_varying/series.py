@@ -300,7 +300,7 @@ def _utc(moment: object, what: str) -> np.datetime64:
             moment = np.datetime64(moment.isoformat())
         if isinstance(moment, np.datetime64) and not np.isnat(moment):
             return moment.astype("datetime64[us]")
-    except ValueError:
+    except (ValueError, OverflowError):
         pass
     raise InputError(
         f"{what}: {str(moment)!r} as a date", allowed="a date", fix='"2026-01-31T12:00:00"',

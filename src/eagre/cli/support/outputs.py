@@ -175,12 +175,18 @@ def _check_output_paths(case: Case, plan: OutputPlan, origin: Path | None, creat
         seen.append(path)
 
 
+MAX_RECORDS = 10**9  # of a file
+
+
 def records(start: float, end: float, interval: float | None) -> int:
     """Return the number of records from `start` to `end`, s: at both times and at multiples of `interval` between."""
     if interval is None:
         return 2
     import math
 
+    if end / interval > MAX_RECORDS:
+        got, allowed = f"interval = {interval!r} s", f"at most {MAX_RECORDS:g} records"
+        raise InputError(got, allowed=allowed, fix=f'interval = "{0.01 * end:g} s"')
     between = math.ceil(end / interval * (1 - 1e-12)) - 1 - math.floor(start / interval * (1 + 1e-12))
     return 2 + between
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +15,7 @@ from eagre.config.section import Section, case_key, check
 from eagre.config.toml import literal
 from eagre.config.values.expressions import Expression
 from eagre.config.values.types import ClassTable, InputFiles, NoData, Shift, VectorFile, key_of
-from eagre.config.values.units import DIMENSIONS, decimal_point, is_quantity, parse_quantity
+from eagre.config.values.units import DIMENSIONS, decimal_point, is_quantity, parse_quantity, unit_factor
 from eagre.errors import InputError
 from eagre.grid import Grid, Levels
 from eagre.local_rows import LocalRows
@@ -200,8 +201,13 @@ class RasterFile(Section):
         "offset [x, y] added to the coordinates of the file, metres, as in [bed]", default=[0.0, 0.0]
     )
 
-    def at_centres(self, grid: Grid, quantity: str = "", name: str = "value") -> np.ndarray:
-        """Return values at the cell centres of `grid`, (ny, nx); check the plausible range of `quantity`."""
+    def at_centres(
+        self, grid: Grid, quantity: str = "", name: str = "value", dimension: str | None = None
+    ) -> np.ndarray:
+        """Return values at the cell centres of `grid`, (ny, nx); check the plausible range of `quantity`.
+
+        dimension : key of `DIMENSIONS`: units that a file declares are converted to SI units; None: they are not used.
+        """
         from eagre.io import raster_to_centres, read_raster
         from eagre.io.rasters.dem import check_raster_fill
         from eagre.io.rasters.warp import around, onto
@@ -209,11 +215,25 @@ class RasterFile(Section):
         target = around(grid) if not any(self.shift) else None
         options: dict[str, Any] = {"band": self.band, "variable": self.variable, "record": self.record}
         rasters = [read_raster(file, around=target, **options).shifted(*self.shift) for file in self.file]
+        rasters = [_in_si_units(raster, dimension) for raster in rasters]
         for raster in rasters:
             check_raster_fill(raster)
             if quantity:
                 check_plausible(quantity, raster.elevation, name, raster.name)
         return raster_to_centres(onto(grid, rasters), grid, nodata=self.nodata)
+
+
+def _in_si_units(raster: Any, dimension: str | None) -> Any:
+    """Return a raster in SI units of a dimension; words after the unit, as in "m above datum", are ignored."""
+    text = (raster.units or "").strip()
+    if dimension is None or text in ("", "1", "-", "-1"):
+        return raster
+    words = re.split(r"(?<=[A-Za-z])[\s_]+(?=[A-Za-z]{3})", text, maxsplit=1)[0]
+    try:
+        factor = unit_factor(words, dimension)
+    except InputError as error:
+        raise InputError(f"{raster.name} in {text!r}", allowed=error.allowed) from None
+    return raster if factor == 1.0 else replace(raster, elevation=factor * raster.elevation)
 
 
 class ClassRaster(Section):
@@ -253,11 +273,14 @@ class FieldValue:
         Key of `eagre.plausible.QUANTITIES` for the plausible range; empty if not checked.
     name : str
         Name of the key, for error messages.
+    dimension : str or None
+        Key of `DIMENSIONS` for the units of rasters.
     """
 
     source: float | Expression | RasterFile | ClassRaster | ZoneValues
     quantity: str = ""
     name: str = "value"
+    dimension: str | None = None
 
     def at_centres(self, grid: Grid | LocalRows, bed: np.ndarray | float = 0.0) -> float | np.ndarray:
         """Return a number, or an array of shape (ny, nx).
@@ -287,7 +310,7 @@ class FieldValue:
             with rows.agreed_errors():
                 return source(x=grid.x[None, :], y=grid.y[rows.low : rows.high, None], bed=bed)
         if isinstance(source, RasterFile):
-            return rows.from_first(lambda: source.at_centres(grid, self.quantity, self.name))
+            return rows.from_first(lambda: source.at_centres(grid, self.quantity, self.name, self.dimension))
         if isinstance(source, ClassRaster):
             return rows.from_first(lambda: source.at_centres(grid))
         if isinstance(source, ZoneValues):
@@ -306,7 +329,7 @@ def number_or_expression(value: Any, info: ValidationInfo, dimension: str | None
 
 def _field(dimension: str | None, classes: bool = False, quantity: str = "") -> PlainValidator:
     def field_value(source: Any, info: ValidationInfo) -> FieldValue:
-        return FieldValue(source, quantity, key_of(info))
+        return FieldValue(source, quantity, key_of(info), dimension)
 
     def outside_of(zones: Zones, info: ValidationInfo) -> FieldValue | None:
         try:

@@ -36,10 +36,20 @@ def quantity(dimension: str) -> BeforeValidator:
     return BeforeValidator(read)
 
 
+def _with_home(value: str | Path, info: ValidationInfo) -> Path:
+    """Return a path with the home folder for ``~``."""
+    try:
+        return Path(value).expanduser()
+    except RuntimeError:
+        raise InputError(
+            f'{key_of(info)} = "{value}"', allowed="a path, or ~ for the home folder of a user of this machine"
+        ) from None
+
+
 def _input_file(value: Any, info: ValidationInfo) -> Path:
     if not isinstance(value, (str, Path)) or not str(value):
         raise InputError(f"{key_of(info)} = {literal(value)}", allowed="the path of a file, relative to the case file")
-    path = existing_file(directory_of(info) / Path(value).expanduser(), "file")
+    path = existing_file(directory_of(info) / _with_home(value, info), "file")
     (info.context or {}).get("inputs", []).append(path)
     return path
 
@@ -84,7 +94,7 @@ def _output_file(*suffixes: str) -> Callable[[Any, ValidationInfo], Path]:
         allowed = f"a file name with the suffix {' or '.join(suffixes)}, relative to the case file"
         if not isinstance(value, (str, Path)) or not str(value):
             raise InputError(f"{key} = {literal(value)}", allowed=allowed, fix=f'{key} = "{key}{suffixes[0]}"')
-        path = Path(value).expanduser()
+        path = _with_home(value, info)
         if path.suffix.lower() not in suffixes:
             is_folder = path.name in ("", "..") or os.path.isdir(directory_of(info) / path)
             name = path / f"{key}{suffixes[0]}" if is_folder else path.with_suffix(suffixes[0])

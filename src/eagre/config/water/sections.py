@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import PlainValidator, ValidationInfo, model_validator
+from pydantic import PlainValidator, PrivateAttr, ValidationInfo, model_validator
 
 from eagre.config.case import Case
 from eagre.config.problems import Key
@@ -363,6 +363,7 @@ class WaterCase(Case):
     sources: SourcesSection = case_key("the section [sources]", default_factory=SourcesSection)
     maps: MapsSection | None = case_key("the section [maps]", default=None)
     cross_sections: CrossSectionsSection | None = case_key("the section [cross_sections]", default=None)
+    _pressure_section: Any = PrivateAttr(None)  # the section that supplies the pressure
 
     @model_validator(mode="after")
     def _check_cells(self) -> WaterCase:
@@ -431,11 +432,11 @@ class WaterCase(Case):
         from eagre.terms import WeatherPressure
 
         pressures = [term.pressure for term in sources if isinstance(term, WeatherPressure)]
-        for section in (self.sources.weather, self.sources.cyclone):
-            if section is not None and section.side_levels == "inverse-barometer" and pressures:
-                numbers = (0.0, self.run.end_time, section.reference_pressure)
-                return with_static_level(boundaries, pressures[0], grid, *numbers)
-        return boundaries
+        section = self._pressure_section
+        if section is None or section.side_levels != "inverse-barometer" or not pressures:
+            return boundaries
+        numbers = (0.0, self.run.end_time, section.reference_pressure)
+        return with_static_level(boundaries, pressures[0], grid, *numbers)
 
     @property
     def _maps(self) -> bool:
@@ -462,13 +463,18 @@ class WaterCase(Case):
 
     def _sources(self, grid: Grid, bed: np.ndarray) -> list[Any]:
         """Create the source terms of [sources]."""
+        from eagre.terms import WeatherPressure
+
         sources: list[Any] = []
         for name, section in self.sources:
             if section is None:
                 continue
             if isinstance(section, (WeatherSection, CycloneSection)):
                 with self.at("sources", name, "file" if name == "weather" else "track"):
-                    sources += section.make(grid, self.run.end_time, self.run.start_date)
+                    made = section.make(grid, self.run.end_time, self.run.start_date)
+                if any(isinstance(term, WeatherPressure) for term in made):
+                    self._pressure_section = section
+                sources += made
                 continue
             sources.append(self._term(name, section, grid, bed))
         return sources

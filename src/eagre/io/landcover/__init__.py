@@ -59,6 +59,8 @@ def read_class_table(table: str | Path) -> dict[int, float]:
             code, value = int(row["class"]), float((row["n"] or "").replace(comma, "."))
         except (TypeError, ValueError):
             code, value = 0, math.nan
+        if any(row.get(None, ())):  # type: ignore[call-overload]
+            code, value = 0, math.nan  # more values than columns
         if not 0.0 < value < math.inf or code in values:
             wrong = f"a second line of class {code}" if code in values and value > 0 else f"{line[:60]!r}"
             raise InputError(

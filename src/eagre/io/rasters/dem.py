@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -197,7 +198,7 @@ __all__ = ["Dem", "read_dem", "read_raster"]
 
 _NAMES = ("elevation", "bed_elevation", "z", "topo", "topography", "bathymetry", "band1", "depth", "bed", "height")
 _DEPTHS = ("depth", "depths", "bathymetry", "bathy", "water_depth", "deptho")
-_OTHER_LENGTHS = ("ft", "feet", "foot", "us survey foot", "cm", "mm", "km", "fathom", "fathoms", "inch")
+_METRES = re.compile(r"(m|metres?|meters?|-?1|-)(?![A-Za-z0-9/*^-])", re.IGNORECASE)
 
 
 def read_raster(
@@ -327,10 +328,11 @@ def read_dem(
             fix=f'positive = "{raw.positive}"',
             problem=f"The values of {raw.name} are declared as positive {raw.positive}.",
         )
-    if (raw.units or "m").strip().lower() in _OTHER_LENGTHS:
+    if raw.units and not _METRES.match(raw.units.strip()):
         raise InputError(
             f"{raw.name}: elevations in {raw.units}",
-            allowed="metres",
+            allowed="metres (units m)",
+            fix=f"gdal_edit.py -units m {quote(raw.name)}" if raw.name.lower().endswith((".tif", ".tiff")) else "",
             problem=f"The elevations of {raw.name} are not in metres.",
         )
     sign = 1.0 if positive == "up" else -1.0

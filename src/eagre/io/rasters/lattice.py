@@ -86,12 +86,18 @@ class Lattice:
         return cls(nodes, rows, columns, (up, along), flips, bool(closed), directions)
 
     def at_nodes(
-        self, array: Any, missing: float | None = None, read: Callable[[Any], np.ndarray] = lambda subset: subset.values
+        self,
+        array: Any,
+        missing: float | None = None,
+        read: Callable[[Any], np.ndarray] = lambda subset: subset.values,
+        bounded: bool = False,
     ) -> np.ndarray:
         """Return the values at the nodes from a two-dimensional xarray array, of which only the required part is read.
 
         read : returns the values of a part of the array.
         missing : substitute for missing values; without it the surrounding nodes are missing too.
+        bounded : whether nodes beyond the outermost points of the file, which are extrapolated, keep to the range of
+        the values that were read.
         """
         count_y, count_x = array.shape
         low, high = int(self.rows.min()), int(self.rows.max()) + 2
@@ -107,7 +113,9 @@ class Lattice:
         m, n, (up, along) = self.rows - low, self.columns - west, self.fractions
         below = (1.0 - along) * values[m, n] + along * values[m, n + 1]
         above = (1.0 - along) * values[m + 1, n] + along * values[m + 1, n + 1]
-        return (1.0 - up) * below + up * above
+        at_nodes = (1.0 - up) * below + up * above
+        known = values[np.isfinite(values)] if bounded else values[:0]
+        return np.clip(at_nodes, known.min(), known.max()) if known.size else at_nodes
 
 
 def _transform(grid: Grid, crs: Any, what: str) -> Any:

@@ -212,6 +212,10 @@ def _from_netcdf(path: Path, time: str | None, value: str | None) -> Column:
 def _netcdf_times(coordinate: Any, path: Path) -> tuple[np.ndarray, float | None]:
     """Return the times of a coordinate, s, and their reference date, s since 1970, or None for plain numbers."""
     values = np.asarray(coordinate.values)
+    if not values.size:
+        raise InputError(
+            f"{path}: no times in {coordinate.name}", allowed="one or more records", problem=f"{path} has no records."
+        )
     if values.dtype.kind == "M":
         seconds = (values - np.datetime64("1970-01-01")) / np.timedelta64(1, "s")
         return seconds - seconds[0], float(seconds[0])

@@ -16,7 +16,8 @@ from eagre.errors import InputError
 from eagre.io.files import listing
 from eagre.names import nearest
 
-_DATE_AND_TIME = re.compile(r"^(\"?\d{4}-\d\d-\d\d) +(\d\d?:\d\d)")
+_DATE_AND_TIME = re.compile(r"^(\"?\d{4}-\d\d-\d\d)[ T]+(\d\d?:\d\d)")
+_LIKE_A_DATE = re.compile(r"\d+[./:-]\d")
 _UNIT = re.compile(r"^(.*?)\s*[(\[]\s*([^)\]]*?)\s*[)\]]$")
 
 
@@ -121,7 +122,7 @@ def read_table(path: Path, a_row: str = "a time", example: tuple[str, str] = ("t
     """
     text = path.read_text(encoding="utf-8-sig", errors="replace")
     lines = [
-        (number, _DATE_AND_TIME.sub(r"\1T\2", line.strip(" \r\n")))
+        (number, _DATE_AND_TIME.sub(lambda match: f"{match[1]}T{match[2]:0>5}", line.strip(" \r\n")))
         for number, line in enumerate(text.splitlines(), start=1)
         if line.strip() and not line.lstrip().startswith("#")
     ]
@@ -141,7 +142,45 @@ def read_table(path: Path, a_row: str = "a time", example: tuple[str, str] = ("t
             allowed="one name per column, separated in the same way as the rows",
             problem=f"The header of {path} does not name every column.",
         )
-    return Table(path, names, rows, table.lines, delimiter)
+    table = Table(path, names, rows, table.lines, delimiter)
+    _check_header(path, lines[: first + 1], table)
+    _check_counts(table)
+    return table
+
+
+def _check_header(path: Path, lines: list[tuple[int, str]], table: Table) -> None:
+    """Raise `InputError` if the line above the first row, the last of `lines`, is a row that cannot be read."""
+    if len(lines) < 2:
+        return
+    number, line = lines[-2]
+    first, *others = table.names
+    numbers = [_number(name) for name in others if name]
+    above = _names(lines[-3], table.delimiter, len(table.names), path) if len(lines) > 2 else None
+    no_time = not first and numbers and None not in numbers and above is not None
+    if no_time or _LIKE_A_DATE.match(first):
+        raise InputError(
+            f"{path}, line {number}: {line[:60]!r} as a row",
+            allowed="a number or an ISO date in the first column of every row",
+            fix="2026-01-31T08:00:00",
+            problem=f"Line {number} of {path} does not begin with a number or a valid date.",
+        )
+
+
+def _check_counts(table: Table) -> None:
+    """Raise `InputError` for the first row with more values than the table has columns."""
+    count, mark = len(table.names), table.delimiter
+    for row, text in enumerate(table.rows):
+        if mark is not None and text.count(mark) < count:
+            continue
+        cells = table.cells(row)
+        if any(cells[count:]):
+            comma = mark == "," and any("." not in cell for cell in cells)
+            raise InputError(
+                f"{table.path}, line {table.lines[row]}: {len(cells)} values for {count} columns: {text[:60]!r}",
+                allowed=f"{count} values in every row"
+                + (", with decimal points, or semicolons between values with decimal commas" if comma else ""),
+                problem=f"Line {table.lines[row]} of {table.path} has more values than the table has columns.",
+            )
 
 
 def split_row(row: str, delimiter: str, path: Path, line: int) -> list[str]:
@@ -161,6 +200,9 @@ def reading_rows(path: Path | str, line: int | None = None) -> Iterator[None]:
     """Convert errors of the library `csv` inside the block to `InputError`."""
     try:
         yield
+    except UnicodeDecodeError as error:
+        allowed, problem = "text in UTF-8", f"The table {path} is not encoded in UTF-8."
+        raise InputError(f"{path}: byte {error.start} is not UTF-8", allowed=allowed, problem=problem) from None
     except csv.Error as error:
         where = str(path) if line is None else f"{path}, line {line}"
         problem = f"A cell of the table cannot be read: {error}."
@@ -172,7 +214,7 @@ def _no_row(path: Path, lines: list[tuple[int, str]], a_row: str, example: tuple
     """Return the error for a table without a row of numbers, with a hint if its second line begins with a date."""
     _, line = lines[1] if len(lines) > 1 else (0, "")
     word = re.split(r"[,;\t]", line)[0].strip().strip('"')
-    if re.match(r"\d+[./:-]\d", word):
+    if _LIKE_A_DATE.match(word):
         return InputError(
             f"{path}: {word[:40]!r} as a number or a date",
             allowed="numbers, or dates as in ISO 8601: year-month-day, hours to 24",
@@ -225,9 +267,9 @@ def parse_date(text: str) -> datetime | None:
         return None
     try:
         date = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
+        return date.astimezone(UTC).replace(tzinfo=None) if date.tzinfo else date
+    except (ValueError, OverflowError):
         return None
-    return date.astimezone(UTC).replace(tzinfo=None) if date.tzinfo else date
 
 
 def _number(text: str) -> float | None:

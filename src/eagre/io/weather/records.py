@@ -176,6 +176,12 @@ def record_times(times: np.ndarray, bounds: np.ndarray | None, amounts: bool, me
     InputError
         For a single amount without bounds, and for periods that overlap or have gaps.
     """
+    if times.size > 1 and not (np.diff(times) > 0.0).all():
+        raise InputError(
+            f"{name}: {times.size} times that do not increase",
+            allowed="increasing times",
+            problem="The record times do not increase.",
+        )
     if not (amounts or means):
         return RecordTimes(times, np.arange(times.size), np.ones(times.size))
     if bounds is None and times.size < 2:
@@ -245,9 +251,9 @@ def model_times(coordinate: Any, path: Path, start: str | date | None) -> np.nda
     values = np.asarray(coordinate.values)
     if values.dtype.kind == "M":
         if start is None:
-            first = str(values[0])[:19]
+            first = str(values[0])[:19] if values.size else "2026-01-31T00:00:00"
             raise InputError(
-                f"{path}: dates from {first}, without the date of model time 0",
+                f"{path}: dates{f' from {first}' if values.size else ''}, without the date of model time 0",
                 allowed="start_date in [run]",
                 fix=f"start_date = {first}",
                 problem=f"The times of {path} are dates, and the date of model time 0 is unknown.",

@@ -259,7 +259,8 @@ def _part(source: _Source, dataset: Any, open_file: Any, kind: str, name: str) -
         here = f"{name}, record {k + 1}"
         trusted = partial(_trusted, variable=open_file[name], what=f"{path}: {here}")
         with reading(path, "weather file", f"record {k + 1} of the variable {name}"):
-            return lattice.at_nodes(_version(held[{other[0]: k}], here, path), missing, trusted) * scale
+            one = _version(held[{other[0]: k}], here, path)
+            return lattice.at_nodes(one, missing, trusted, bounded=known.rounding > 0.0) * scale
 
     return RecordSeries(path, name, times, bounds, amounts, means, lattice.nodes, record), lattice
 

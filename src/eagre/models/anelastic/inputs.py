@@ -20,7 +20,7 @@ from eagre.local_rows import LocalRows
 from eagre.models.anelastic.base.atmosphere import Atmosphere
 from eagre.models.anelastic.base.metric import Metric
 from eagre.models.anelastic.forcing.profile_forcing import Forcing, profile_of
-from eagre.models.anelastic.setup import Setup
+from eagre.models.anelastic.setup import EQUAL, Setup
 from eagre.models.anelastic.stability import forcing_rate, forcing_rows, longest_explicit_step
 from eagre.models.anelastic.subgrid.closure import Smagorinsky, stiffness_of
 from eagre.models.anelastic.subgrid.surface import Surface
@@ -108,6 +108,13 @@ def checked_levels(levels: Any, top_height: float | None, terrain_height: Any, g
             allowed="increasing heights that start at 0, m",
             fix="levels = np.linspace(0, 1000, 41)",
             problem="The levels do not increase from 0.",
+        )
+    if periodic and heights.size > 1 and np.ptp(np.diff(heights)) > EQUAL * heights[-1]:
+        raise InputError(
+            "unequal levels and boundaries of z = 'periodic'",
+            allowed="a number of levels with top_height, the period, or walls in z",
+            fix=f"levels = {heights.size}",
+            problem="Levels along a periodic axis are equidistant.",
         )
     return Levels(heights) if terrain_height is None else _over_terrain(heights, terrain_height, grid)
 

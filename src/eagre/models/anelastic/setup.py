@@ -10,11 +10,14 @@ from eagre.advection.plan import Options
 from eagre.grid import Grid, Levels
 from eagre.models.anelastic.base.atmosphere import Atmosphere
 from eagre.models.anelastic.base.metric import Metric
+from eagre.models.anelastic.base.vertical_profiles import Layers
 from eagre.models.anelastic.forcing.profile_forcing import Forcing
 from eagre.models.anelastic.subgrid.closure import Smagorinsky
 from eagre.models.anelastic.subgrid.surface import Surface
 from eagre.stepping.averages import StatisticsPlan
 from eagre.time_varying.series import Series
+
+EQUAL = 1e-6  # relative difference of the spacings of equidistant levels
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +53,15 @@ class Setup:
     def spacing(self) -> tuple[float, float, float]:
         """(dz, dy, dx) in computational space, m."""
         return spacing_of(self.levels, self.grid)
+
+    @property
+    def layers(self) -> Layers:
+        """Thickness of the layers around equidistant levels, or bounds of layers halfway between unequal levels."""
+        steps, z = np.diff(self.levels.height), self.levels.z
+        if not steps.size or np.ptp(steps) <= EQUAL * steps.max():
+            return self.spacing[0]
+        middle = 0.5 * (z[1:] + z[:-1])
+        return np.concatenate([z[:1], middle]), np.concatenate([middle, z[-1:]])
 
     @property
     def top_height(self) -> float:

@@ -27,7 +27,7 @@ from eagre.config.water.terrain import Crs
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.local_rows import LocalRows
-from eagre.models.barotropic.forcing.wind_section import WindSection
+from eagre.models.barotropic.forcing.wind_section import WindSection, double_gyre
 from eagre.models.barotropic.options import Basin, Numerics, Physics, SlipLength, Walls
 from eagre.plausible import check_plausible
 
@@ -275,18 +275,15 @@ class BarotropicCase(Case):
 
     def _physics(self, grid: Grid) -> dict[str, Any]:
         """Return the model arguments that [nondimensional], or [physics] and [wind], define."""
-        numbers = self.nondimensional
+        numbers, periodic = self.nondimensional, (self.basin.kind != "box", self.basin.kind == "periodic")
         if numbers is not None:
-            height = (grid.ny - 1) * grid.dy
-            curl = -numbers.alpha * np.sin(2.0 * np.pi * (grid.y - grid.y[0]) / height)
             return {
                 "beta": numbers.beta,
                 "bottom_friction": numbers.mu,
                 "viscosity": 1.0 / numbers.reynolds,
-                "wind_forcing": np.repeat(curl[:, None], grid.nx, axis=1),
+                "wind_forcing": -numbers.alpha * double_gyre(grid, periodic),
             }
         options: dict[str, Any] = (self.physics or PhysicsSection()).model_dump()
         if self.wind is not None:
-            periodic = self.basin.kind != "box", self.basin.kind == "periodic"
             options["wind_forcing"] = self.wind.make(grid, periodic, self.run.end_time, self.run.start_date, self.at)
         return options

@@ -146,7 +146,7 @@ def _side_by_side(boundaries: Boundaries | Sequence[Boundaries] | None, grid: Gr
                 start = grid.y0 + (m * (grid.ny + 1) + segment.first) * grid.dy
                 stop = grid.y0 + (m * (grid.ny + 1) + segment.last) * grid.dy
                 sides[segment.side].append(BoundarySegment(start, stop, segment.condition))
-            elif not segment.condition.closed:
+            elif not segment.condition.closed or segment.condition.periodic:
                 raise InputError(
                     f"{type(segment.condition).__name__} on the {segment.side} side of an ensemble",
                     allowed="Wall on the south and north sides",

@@ -26,6 +26,7 @@ from eagre.constants import DRY_AIR_GAS_CONSTANT, DRY_AIR_HEAT_CAPACITY, GRAVITY
 from eagre.errors import InputError
 from eagre.models.anelastic.base.vertical_profiles import (
     ExponentialProfile,
+    Layers,
     LinearProfile,
     Profile,
     TableProfile,
@@ -92,11 +93,11 @@ class Atmosphere:
     wind: tuple[Profile, Profile] = (ZERO_PROFILE, ZERO_PROFILE)
     gravity: float = GRAVITY
 
-    def stability(self, z: Array, spacing: float) -> Array:
-        """Return N^2 = g (d theta_e / dz) / theta_b, s-2, averaged over layers of thickness `spacing`, m."""
+    def stability(self, z: Array, layers: Layers) -> Array:
+        """Return N^2 = g (d theta_e / dz) / theta_b, s-2, averaged over layers."""
         if self.gravity == 0.0:
             return np.zeros(np.shape(z))
-        return self.gravity * slope(self.ambient, z, spacing) / self.reference(z)
+        return self.gravity * slope(self.ambient, z, layers) / self.reference(z)
 
     def heat_capacity(self, z: Array) -> Array:
         """Return the volumetric heat capacity for potential temperature, J m-3 K-1.

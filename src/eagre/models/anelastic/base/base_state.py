@@ -51,9 +51,9 @@ class BaseState:
     @classmethod
     def of(cls, setup: Setup) -> BaseState:
         """Evaluate the profiles at the heights of the points."""
-        air, z, spacing = setup.air, setup.levels.z, setup.spacing[0]
+        air, z = setup.air, setup.levels.z
         theta_b = air.reference(z)
-        stability = air.stability(z, spacing)
+        stability = air.stability(z, setup.layers)
         gravity, ambient = air.gravity, air.ambient(z)
         still, wind = np.zeros(z.shape), setup.forcing.geostrophic or air.wind
         return cls(

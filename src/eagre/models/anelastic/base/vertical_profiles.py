@@ -165,9 +165,16 @@ def _layers(thickness: Array, low: Array, high: Array) -> Array:
     return thickness / low * mean
 
 
-def slope(profile: Profile, z: Array, spacing: float) -> Array:
-    """Return the mean slope from half a spacing below z to half a spacing above, per m."""
-    return (profile(z + 0.5 * spacing) - profile(z - 0.5 * spacing)) / spacing
+Layers = float | tuple[Array, Array]
+"""Thickness of layers around z, m, or heights of the lower and of the upper bounds of the layers, m."""
+
+
+def slope(profile: Profile, z: Array, layers: Layers) -> Array:
+    """Return the mean slope over layers around z, per m."""
+    if isinstance(layers, tuple):
+        low, high = layers
+        return (profile(high) - profile(low)) / (high - low)
+    return (profile(z + 0.5 * layers) - profile(z - 0.5 * layers)) / layers
 
 
 def check_tops(profiles: Sequence[tuple[str, Profile]], height: float) -> None:

@@ -202,7 +202,7 @@ def settings_of(setup: Setup) -> dict[str, str | float | int]:
 def _air_of(setup: Setup) -> dict[str, str | float | int]:
     """Return attributes of the ambient state, sponge layers, surface, closure and forcing; N < 0 marks unstable air."""
     air, z = setup.air, setup.levels.z
-    stability = air.stability(z, setup.spacing[0])
+    stability = air.stability(z, setup.layers)
     attributes: dict[str, str | float | int] = {
         "ambient_wind_x": _range_of(air.wind[0](z)),
         "ambient_wind_y": _range_of(air.wind[1](z)),

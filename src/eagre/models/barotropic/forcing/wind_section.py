@@ -31,6 +31,17 @@ WINDS = ("curl", "stress", "stress_x and stress_y", "weather")  # alternative so
 Pair = Annotated[bool | list[str], PlainValidator(checked_pair)]
 
 
+def height_of(grid: Grid, periodic: tuple[bool, bool]) -> float:
+    """Return the length of a basin along y, m: between the walls, or the period."""
+    return (grid.ny if periodic[1] else grid.ny - 1) * grid.dy
+
+
+def double_gyre(grid: Grid, periodic: tuple[bool, bool]) -> np.ndarray:
+    """Return sin(2 pi y / length_y) at the points, (ny, nx); periodic : along x and y."""
+    wave = np.sin(2.0 * np.pi * (grid.y - grid.y[0]) / height_of(grid, periodic))
+    return np.repeat(wave[:, None], grid.nx, axis=1)
+
+
 class WindWeatherSection(Section):
     """Time-varying wind stress from NetCDF files, read directly or computed from the wind at 10 m."""
 
@@ -139,9 +150,7 @@ class WindSection(Section):
         if self.stress is not None:
             with error_context("wind", "stress"):
                 check_plausible("wind_stress", self.stress, "stress")
-            height = (grid.ny - 1) * grid.dy
-            curl = -np.pi * self.stress / (over * height) * np.sin(2.0 * np.pi * (grid.y - grid.y[0]) / height)
-            return np.repeat(curl[:, None], grid.nx, axis=1)
+            return -np.pi * self.stress / (over * height_of(grid, periodic)) * double_gyre(grid, periodic)
         return self._curl_of_fields(grid, periodic, error_context) / over
 
     def _curl_of_fields(self, grid: Grid, periodic: tuple[bool, bool], error_context: At) -> np.ndarray:

@@ -183,4 +183,4 @@ class RelaxationZone:
 
     def _risen(self, t: float) -> float:
         """Return the ramp factor at a time, s."""
-        return min(1.0, t / self.ramp) if self.ramp > 0.0 else 1.0
+        return min(1.0, max(0.0, t / self.ramp)) if self.ramp > 0.0 else 1.0

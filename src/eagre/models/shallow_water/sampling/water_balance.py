@@ -27,7 +27,7 @@ from eagre.boundaries import FaceRange
 from eagre.boundaries.cross_sections import CrossSections
 from eagre.boundaries.cross_sections import CrossSectionVolumes as BaseVolumes
 from eagre.boundaries.ghosts import ACROSS, FACE_I, FACE_J, INWARD, LAYERS, faces_of
-from eagre.boundaries.open_sides import OpenSides
+from eagre.boundaries.open_sides import TABLE_NAME, OpenSides, has_sources, source_table
 from eagre.grid import Grid
 from eagre.models.shallow_water.stages.reference import water_flux
 from eagre.stepping.clock import DOUBLE, SPLIT, T, open_gate
@@ -185,6 +185,7 @@ class Balance:
         self.device, self._open = device, OpenSides(segments, grid)
         self._rain, self._source_names = [one.series for one in terms.sources], terms.source_names
         self._grid = grid
+        self._open.check_names(terms.source_names)
         self._weights = np.append(self._open.lengths, np.zeros(max(1, len(terms.sources))))
         sides = self._open.lengths.size
         self._moving = [sides + k for k, one in enumerate(terms.sources) if isinstance(one, RecordQuantity)]
@@ -248,11 +249,18 @@ class Balance:
     def state(self) -> dict[str, np.ndarray]:
         """Return the balance and the open segments, for a restart."""
         settled = {"settled": self._settled.copy()} if self._settled.any() else {}
-        return {"book": self.device.host(self.budget), "open_sides": self._open.table(), **settled}
+        sources = {TABLE_NAME: self._source_table} if self._source_names else {}
+        return {"book": self.device.host(self.budget), "open_sides": self._open.table(), **settled, **sources}
+
+    @property
+    def _source_table(self) -> np.ndarray:
+        sides = self._open.lengths.size
+        return source_table(self._source_names, self._weights[sides:], [k - sides for k in self._moving])
 
     def goes_on(self, state: Mapping[str, np.ndarray]) -> bool:
-        """Return whether a state has the same open boundary segments."""
-        return self._open.are_those_of(state) and len(state["book"]) == len(self.budget)
+        """Return whether a state has the same open boundary segments and mass sources."""
+        same = self._open.are_those_of(state) and len(state["book"]) == len(self.budget)
+        return same and has_sources(state, self._source_table)
 
     def resume(self, state: Mapping[str, np.ndarray], time: float) -> None:
         """Restore the balance of a state at `time`, s, or reset it if the open segments differ."""

@@ -16,7 +16,7 @@ from eagre.backend.device import Device, Launch
 from eagre.boundaries import FaceRange
 from eagre.boundaries.cross_sections import CrossSections
 from eagre.boundaries.cross_sections import CrossSectionVolumes as BaseVolumes
-from eagre.boundaries.open_sides import OpenSides
+from eagre.boundaries.open_sides import TABLE_NAME, OpenSides, has_sources, source_table
 from eagre.grid import Grid
 from eagre.models.shallow_water_adi.memory_layout import PADDING
 from eagre.terms.assembly.base import Quantity
@@ -117,6 +117,7 @@ class Balance:
         self._sources, self._source_names = len(terms.sources), terms.source_names
         self._cell_area, self._total = grid.cell_area, total
         sides = self._open.lengths.size
+        self._open.check_names(terms.source_names)
         self._weights = np.append(self._open.lengths, np.zeros(max(1, self._sources)))
         self._moving = [sides + k for k, one in enumerate(terms.sources) if isinstance(one, RecordQuantity)]
         self._settled = np.zeros(self._weights.size)  # volumes of records that are no longer in use, m3
@@ -155,11 +156,18 @@ class Balance:
     def state(self) -> dict[str, np.ndarray]:
         """Return the balance and the open segments, for a restart."""
         settled = {"settled": self._settled.copy()} if self._settled.any() else {}
-        return {"book": self.device.host(self.sums), "open_sides": self._open.table(), **settled}
+        sources = {TABLE_NAME: self._source_table} if self._source_names else {}
+        return {"book": self.device.host(self.sums), "open_sides": self._open.table(), **settled, **sources}
+
+    @property
+    def _source_table(self) -> np.ndarray:
+        sides = self._open.lengths.size
+        return source_table(self._source_names, self._weights[sides:], [k - sides for k in self._moving])
 
     def goes_on(self, state: Mapping[str, np.ndarray]) -> bool:
-        """Return whether a state has the same open boundary segments."""
-        return self._open.are_those_of(state) and state["book"].shape == self.sums.shape
+        """Return whether a state has the same open boundary segments and mass sources."""
+        same = self._open.are_those_of(state) and state["book"].shape == self.sums.shape
+        return same and has_sources(state, self._source_table)
 
     def sums_of(self, state: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return the balance of a state, or an empty one if the open segments differ."""
