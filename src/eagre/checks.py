@@ -64,6 +64,13 @@ def checked_number(name: str, value: Any, low: float = -HUGE, high: float = HUGE
     return number
 
 
+def checked_switch(name: str, value: Any) -> bool:
+    """Return `value` as a bool if it is True, False, 1 or 0; a text such as "off" would count as True."""
+    if isinstance(value, (bool, np.bool_)) or (isinstance(value, (int, np.integer)) and value in (0, 1)):
+        return bool(value)
+    raise InputError(f"{name} = {value!r}", allowed="True or False", fix=f"{name} = True")
+
+
 def checked_count(name: str, value: Any, low: int, high: int) -> int:
     """Return `value` if it is an integer within [low, high]."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)

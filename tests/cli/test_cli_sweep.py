@@ -200,6 +200,23 @@ def test_files_of_the_user_are_not_replaced(eagre, case, tmp_path, quick):
     assert not quick() and not (tmp_path / "members" / "000").exists()
 
 
+@pytest.mark.parametrize("text", [b"friction.manning,title\n0.02,Fl\xfcsse\n", b"friction.manning\n0.02\n"])
+def test_a_table_in_the_folder_of_the_members_is_kept(eagre, case, tmp_path, quick, text):
+    """And one that is not UTF-8 is refused in words."""
+    folder = tmp_path / "members"
+    folder.mkdir()
+    (folder / "members.csv").write_bytes(text)
+    done = eagre("sweep", case, "--table", folder / "members.csv", "-o", folder)
+    assert done.code == exits.BAD_INPUT and ("UTF-8" in done.err or "not the table of a sweep" in done.err)
+    assert (folder / "members.csv").read_bytes() == text
+
+
+def test_a_value_of_none_is_refused_before_folders_are_made(case, tmp_path):
+    with pytest.raises(InputError, match="gauges = None"):
+        package.sweep(case, {"friction.manning": [0.02], "gauges": [None]}, folder=tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
 def test_parts_share_a_folder_and_a_table(eagre, case, tmp_path, quick, monkeypatch):
     command = ("sweep", case, "--set", "friction.manning=0.1,0.2,0.3,0.4,0.5")
     done = eagre(*command, "--part", "2/2")

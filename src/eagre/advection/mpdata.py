@@ -27,7 +27,7 @@ from eagre.advection.plan import Advector, Options, StagedPlan
 from eagre.advection.streaming import kernel
 from eagre.backend.device import Device, Work, array_module, on_gpu
 from eagre.backend.select import device_of
-from eagre.checks import one_of
+from eagre.checks import checked_switch, one_of
 from eagre.errors import InputError
 
 DIVERGENCE_ROUNDING = 64  # in units of the last place of the largest flux: a divergence below this is taken as 0
@@ -319,8 +319,9 @@ class Mpdata:
                 fix='variant = "sign-preserving"',
                 problem="The gauge variant supports one or two passes: its corrections are fluxes, not velocities.",
             )
-        self.options = Options(int(passes), gauge, bool(third_order), bool(nonoscillatory))
-        self.solenoidal = bool(solenoidal)
+        options = Options.checked(third_order=third_order, nonoscillatory=nonoscillatory)
+        self.options = options._replace(passes=int(passes), gauge=gauge)
+        self.solenoidal = checked_switch("solenoidal", solenoidal)
         self._kernels = one_of("kernels", kernels, ("fast", "reference"))
         self._plans: dict[tuple[int, str], StagedPlan] = {}
         self.order = one_of("order", order, ("C", "F"))

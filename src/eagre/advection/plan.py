@@ -24,6 +24,7 @@ import numpy as np
 from eagre.advection.ghosts import Open, Tables, tables_of
 from eagre.backend.compilation.cells import cell, real, switch
 from eagre.backend.device import Device, Launch, Work, check_precision
+from eagre.checks import checked_switch
 from eagre.kernels.roots import by_sign, larger, quotient, smaller
 
 GAUGE = switch("GAUGE", True)
@@ -372,6 +373,11 @@ class Options(NamedTuple):
     gauge: bool = True
     third_order: bool = False
     nonoscillatory: bool = True
+
+    @classmethod
+    def checked(cls, **switches: Any) -> Options:
+        """Return options with checked switches."""
+        return cls(**{name: checked_switch(name, value) for name, value in switches.items()})
 
     @property
     def switches(self) -> dict[str, Any]:

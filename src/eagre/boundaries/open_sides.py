@@ -142,15 +142,15 @@ SOURCE_TOLERANCE = 1e-6  # sums over subdomains differ by rounding
 TABLE_NAME = "mass_sources"  # name of `source_table` in a state
 
 
-def source_table(names: Sequence[str], weights: np.ndarray, moving: Sequence[int]) -> np.ndarray:
+def source_table(names: Sequence[str], weights: np.ndarray, time_varying: Sequence[int]) -> np.ndarray:
     """Return a number for the name of each mass source, and its sum over the domain, (sources, 2).
 
-    A state stores them with its sums over time, to which they belong. weights : m3 s-1. moving : indices of sources
-    whose weights change with time, which have 0.
+    A state stores them with its sums over time, to which they belong. weights : m3 s-1. time_varying : indices of
+    sources whose weights change with time, which have 0.
     """
     table = np.array([[crc32(name.encode()), weight] for name, weight in zip(names, weights, strict=False)])
     table = table.reshape(-1, 2)
-    table[list(moving), 1] = 0.0
+    table[list(time_varying), 1] = 0.0
     return table
 
 

@@ -11,11 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple, TypeVar, get_type_hints
 
-import numpy as np
-
-from eagre.checks import checked_count, checked_number, one_of
+from eagre.checks import checked_count, checked_number, checked_switch, one_of
 from eagre.config.section import elements_of
-from eagre.errors import InputError
 
 T = TypeVar("T")
 BOUNDS = {"gt": "above", "ge": "low", "le": "high"}  # attributes of metadata; arguments of `checked_number`
@@ -56,9 +53,7 @@ def _checked(name: str, value: Any, elements: list[Any]) -> Any:
     if choices := tuple(one for one in elements if isinstance(one, str)):
         return one_of(name, value, choices)
     if bool in elements:
-        if isinstance(value, (bool, np.bool_)) or (isinstance(value, (int, np.integer)) and value in (0, 1)):
-            return bool(value)
-        raise InputError(f"{name} = {value!r}", allowed="True or False", fix=f"{name} = True")
+        return checked_switch(name, value)
     pairs = [(argument, getattr(one, bound, None)) for one in elements for bound, argument in BOUNDS.items()]
     bounds = {argument: bound for argument, bound in pairs if bound is not None}
     return (checked_count if int in elements else checked_number)(name, value, **bounds)

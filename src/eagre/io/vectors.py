@@ -496,12 +496,7 @@ def _table(path: Path) -> tuple[list[tuple[str, list[Point]]], str | None]:
     rows = []
     for number, row in held:
         line, name = f"line {number}", str(row["name"] or "").strip()
-        if any(row.get(None, ())):  # type: ignore[call-overload]
-            raise InputError(
-                f"{path}: {line} with more values than the {len(heads)} columns",
-                allowed="decimal points, or semicolons between values with decimal commas",
-                problem=f"A row of {path} has more values than columns.",
-            )
+        _check_cells(row, f"{path}: {line}")
         if not name:
             raise InputError(
                 f"{path}: {line} without a name",
@@ -510,6 +505,16 @@ def _table(path: Path) -> tuple[list[tuple[str, list[Point]]], str | None]:
             )
         rows.append((name, [_point(path, line, [(row[key] or "").replace(point_for, ".") for key in pair])]))
     return rows, COLUMNS[pair]
+
+
+def _check_cells(row: dict[Any, Any], where: str) -> None:
+    """Raise `InputError` for a row with more values than the table has columns."""
+    if any(row.get(None, ())):
+        raise InputError(
+            f"{where} with more values than columns",
+            allowed="decimal points, or semicolons between values with decimal commas",
+            problem="A row of the table has more values than columns.",
+        )
 
 
 def _point(path: Path, name: str, values: Any) -> Point:

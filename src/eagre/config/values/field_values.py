@@ -228,9 +228,9 @@ def _in_si_units(raster: Any, dimension: str | None) -> Any:
     text = (raster.units or "").strip()
     if dimension is None or text in ("", "1", "-", "-1"):
         return raster
-    words = re.split(r"(?<=[A-Za-z])[\s_]+(?=[A-Za-z]{3})", text, maxsplit=1)[0]
+    unit = re.split(r"(?<=[A-Za-z])[\s_]+(?=[A-Za-z]{3})", text, maxsplit=1)[0]
     try:
-        factor = unit_factor(words, dimension)
+        factor = unit_factor(unit, dimension)
     except InputError as error:
         raise InputError(f"{raster.name} in {text!r}", allowed=error.allowed) from None
     return raster if factor == 1.0 else replace(raster, elevation=factor * raster.elevation)

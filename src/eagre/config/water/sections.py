@@ -471,10 +471,10 @@ class WaterCase(Case):
                 continue
             if isinstance(section, (WeatherSection, CycloneSection)):
                 with self.at("sources", name, "file" if name == "weather" else "track"):
-                    made = section.make(grid, self.run.end_time, self.run.start_date)
-                if any(isinstance(term, WeatherPressure) for term in made):
+                    terms = section.make(grid, self.run.end_time, self.run.start_date)
+                if any(isinstance(term, WeatherPressure) for term in terms):
                     self._pressure_section = section
-                sources += made
+                sources += terms
                 continue
             sources.append(self._term(name, section, grid, bed))
         return sources

@@ -259,8 +259,7 @@ def _part(source: _Source, dataset: Any, open_file: Any, kind: str, name: str) -
         here = f"{name}, record {k + 1}"
         trusted = partial(_trusted, variable=open_file[name], what=f"{path}: {here}")
         with reading(path, "weather file", f"record {k + 1} of the variable {name}"):
-            one = _version(held[{other[0]: k}], here, path)
-            return lattice.at_nodes(one, missing, trusted, bounded=known.rounding > 0.0) * scale
+            return lattice.at_nodes(_version(held[{other[0]: k}], here, path), missing, trusted, kind == "rain") * scale
 
     return RecordSeries(path, name, times, bounds, amounts, means, lattice.nodes, record), lattice
 

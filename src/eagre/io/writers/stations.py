@@ -59,7 +59,8 @@ def open_stations(
     Raises
     ------
     InputError
-        If the file cannot be used, or an existing file has other stations or variables.
+        If the file cannot be used, or an existing file has other stations or variables. A ``.csv`` file has names only:
+        stations that moved are not noticed there.
     """
     setup = WriterSetup(**manner)
     full = setup.output_path(path, ".nc", ".csv", what=f"{stations.what} file")

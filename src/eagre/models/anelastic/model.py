@@ -209,7 +209,7 @@ class AnelasticFlow(BaseModel):
             **terms._asdict(),
             tolerance=checked_number("tolerance", tolerance, MIN_TOLERANCE[precision], 0.1),
             scalars=names, time_statistics=requested,
-            advection=Options(third_order=bool(third_order), nonoscillatory=bool(nonoscillatory)),
+            advection=Options.checked(third_order=third_order, nonoscillatory=nonoscillatory),
         )  # fmt: skip
         rows = LocalRows.of(self.device, grid, margin=0)
         with rows.agreed_errors():

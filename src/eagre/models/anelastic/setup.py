@@ -60,8 +60,8 @@ class Setup:
         steps, z = np.diff(self.levels.height), self.levels.z
         if not steps.size or np.ptp(steps) <= EQUAL * steps.max():
             return self.spacing[0]
-        middle = 0.5 * (z[1:] + z[:-1])
-        return np.concatenate([z[:1], middle]), np.concatenate([middle, z[-1:]])
+        halfway = 0.5 * (z[1:] + z[:-1])
+        return np.concatenate([z[:1], halfway]), np.concatenate([halfway, z[-1:]])
 
     @property
     def top_height(self) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from eagre.arguments import of_type
 from eagre.backend.device import Device
 from eagre.backend.tuned import device_for
-from eagre.checks import check_sample, checked_number, one_of
+from eagre.checks import check_sample, checked_number, checked_switch, one_of
 from eagre.constants import GRAVITY
 from eagre.contract import field_type
 from eagre.device_mesh import rows_of_process
@@ -202,7 +202,7 @@ class PotentialWaves(BaseModel):
     ) -> None:
         self.grid, self.precision = of_type("grid", grid, Grid, "eagre.Grid(200, 100, 10.0, 10.0)"), precision
         self.device = device_for(device, self.kind, grid.cells, precision)
-        vertical = Vertical(vertical_points, order, bool(vertical_clustering))
+        vertical = Vertical(vertical_points, order, checked_switch("vertical_clustering", vertical_clustering))
         check_kinds(relaxation_zones, wavemakers, sponges)
         requested: dict[str, Any] = requested_averages(VARIABLES, time_statistics, statistics_from)
         arrays = statistics_array_count(requested["time_statistics"], precision)
@@ -221,7 +221,7 @@ class PotentialWaves(BaseModel):
             depth=h,
             periodic=periodic_axes,
             vertical=vertical,
-            linear=bool(linear),
+            linear=checked_switch("linear", linear),
             time_step=float(time_step),
             tolerance=checked_number("tolerance", tolerance, MIN_TOLERANCE[precision], 0.1),
             **checked_iteration(absolute_tolerance, max_iterations, on_nonconvergence),

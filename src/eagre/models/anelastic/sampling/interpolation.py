@@ -112,7 +112,7 @@ class Plane:
         self._axis, self._position = axis, position
         levels, fraction = setup.levels, position.fraction
         if axis == 0:
-            above = levels.height[position.high] if position.high >= position.low else setup.top_height  # in the seam
+            above = levels.height[position.high] if position.high >= position.low else setup.top_height
             height = (1.0 - fraction) * levels.height[position.low] + fraction * above
             self.z = np.asarray(height)
             if levels.terrain_height is not None and levels.share is not None:
