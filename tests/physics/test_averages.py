@@ -60,7 +60,8 @@ def assert_right(model, averages, times, fields, tolerance):
     for one, other in averages.covariance:
         _, expected[f"covariance_{one}_{other}"] = moments_of(times, fields[one], fields[other], averages.start)
     if "eddy_kinetic_energy" in found:
-        expected["eddy_kinetic_energy"] = 0.5 * (expected["variance_velocity_x"] + expected["variance_velocity_y"])
+        axes = [axis for axis in "xyz" if f"variance_velocity_{axis}" in expected]
+        expected["eddy_kinetic_energy"] = 0.5 * sum(expected[f"variance_velocity_{axis}"] for axis in axes)
     if "turbulent_kinetic_energy" in found:
         expected["turbulent_kinetic_energy"] = 0.5 * sum(expected[f"variance_{name}"] for name in "uvw")
     if "significant_height" in found:

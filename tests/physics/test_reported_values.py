@@ -45,20 +45,6 @@ def test_the_water_balance_of_changed_sources_begins_at_the_restart(kind, change
     assert following.inflow == ({"spring": pytest.approx(360.0 if change == "none" else 180.0)} if second[1] else {})
 
 
-def test_unit_discharge_at_a_wet_front_is_depth_times_speed():
-    grid = eagre.Grid(40, 4, 10.0, 10.0)
-    x, _ = grid.mesh()
-    maps = eagre.Maps(["max_depth", "max_speed", "max_unit_discharge"])
-    level = np.where(x < 150.0, 2.0, -3.0)
-    model = eagre.ShallowWaterADI(
-        grid, -3.0, 1.0, surface_elevation=level, manning=0.03, device="cpu", precision="double", maps=maps
-    )
-    model.advance(40.0)
-    found = model.maps.sample()
-    assert not (found["max_unit_discharge"] > found["max_depth"] * found["max_speed"] * (1.0 + 1e-12)).any()  # NaN: dry
-    assert found["max_unit_discharge"][1, 35] > 1.0
-
-
 def test_an_ensemble_has_no_periodic_sides():
     grid, sides = eagre.Grid(16, 12, 10.0, 7.0), Boundaries(south=Periodic(), north=Periodic())
     with pytest.raises(InputError, match="Periodic on the south side"):

@@ -40,8 +40,8 @@ def water_of(j, i, z, bed, p, q_before, q_after, dry):
 def map_state(j, i, fields):
     """Return the `MapState` of interior cell (j, i); fields : arguments of `water_of`."""
     z, bed, p, q_before, q_after, dry = fields
-    level, h, _, _, u, v = water_of(j, i, z, bed, p, q_before, q_after, dry)
-    return MapState(level, h, u, v, h * u, h * v)
+    level, h, hu, hv, u, v = water_of(j, i, z, bed, p, q_before, q_after, dry)
+    return MapState(level, h, u, v, hu, hv)
 
 
 @entry
