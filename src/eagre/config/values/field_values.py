@@ -186,7 +186,7 @@ class ZoneValues:
 
 
 class RasterFile(Section):
-    """Raster file that covers the domain."""
+    """Raster file that covers the domain; values are converted from the unit that the file declares."""
 
     file: InputFiles = case_key(
         "GeoTIFF, ESRI ASCII or NetCDF raster, or a list; the first file with data has priority", "field.tif"
