@@ -371,9 +371,9 @@ class SidesOfThatProgram(StagedPlan):
     def tables(self, odd):
         return tuple(axis._replace(passable=np.ones_like(axis.passable)) for axis in super().tables(odd))
 
-    def _correction(self, out, again):
+    def _correction(self, out, again, unit):
         inside = self.device.zeros(self.shape, self.dtype)
-        return [self.take(X, inside), self.fill(X, inside, NOWHERE), *super()._correction(out, again)]
+        return [self.take(X, inside), self.fill(X, inside, NOWHERE), *super()._correction(out, again, unit)]
 
 
 def sphere(steps, of_sides=None, **options):
