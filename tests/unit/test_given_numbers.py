@@ -74,5 +74,5 @@ def test_an_internal_discharge_has_a_name_of_its_own(kind):
     grid = eagre.Grid(16, 12, 10.0, 7.0)
     more = () if kind is eagre.ShallowWater else (2.0,)
     sides = Boundaries(west=Discharge(10.0), internal=[InternalLine([(80.0, 40.0)], Discharge(3.0), name="west")])
-    with pytest.raises(InputError, match="'west', which is an open side"):
+    with pytest.raises(InputError, match="'west', which is an open boundary"):
         kind(grid, -2.0, *more, surface_elevation=0.0, boundaries=sides, device="cpu")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -82,9 +83,9 @@ class OpenSides:
         """Raise `InputError` for an internal discharge with the name of an open segment."""
         for name in {self._name(segment) for segment in self.segments}.intersection(source_names):
             raise InputError(
-                f"an internal discharge with the name {name!r}, which is an open side",
-                allowed="a name that no open side has",
-                problem="The name of an internal discharge is the name of an open side in the water balance.",
+                f"an internal discharge with the name {name!r}, which is an open boundary",
+                allowed="a name that no open boundary has",
+                problem="The name of an internal discharge is the name of an open boundary in the water balance.",
             )
 
     def by_name(self, amounts: np.ndarray, source_names: Sequence[str]) -> tuple[dict[str, float], float]:
@@ -139,22 +140,34 @@ class OpenSides:
 
 
 SOURCE_TOLERANCE = 1e-6  # sums over subdomains differ by rounding
-TABLE_NAME = "mass_sources"  # name of `source_table` in a state
+TABLE_NAME = "mass_sources"  # name of `MassSources.table` in a state
 
 
-def source_table(names: Sequence[str], weights: np.ndarray, time_varying: Sequence[int]) -> np.ndarray:
-    """Return a number for the name of each mass source, and its sum over the domain, (sources, 2).
+class MassSources(NamedTuple):
+    """Mass sources to which the sums over time of a water balance belong.
 
-    A state stores them with its sums over time, to which they belong. weights : m3 s-1. time_varying : indices of
-    sources whose weights change with time, which have 0.
+    names : names of the sources. weights : weights of the faces, then sums of the sources over the domain, m3 s-1.
+    time_varying : indices of the weights that change with time. first : index of the weight of the first source.
     """
-    table = np.array([[crc32(name.encode()), weight] for name, weight in zip(names, weights, strict=False)])
-    table = table.reshape(-1, 2)
-    table[list(time_varying), 1] = 0.0
-    return table
 
+    names: Sequence[str]
+    weights: np.ndarray
+    time_varying: Sequence[int]
+    first: int
 
-def has_sources(state: Mapping[str, np.ndarray], table: np.ndarray) -> bool:
-    """Return whether the sums of a state belong to the sources of `source_table`; older states do not tell."""
-    stored = state.get(TABLE_NAME, table)
-    return stored.shape == table.shape and np.allclose(stored, table, rtol=SOURCE_TOLERANCE, atol=0.0)
+    def table(self) -> np.ndarray:
+        """Return a number for each name and the weight, 0 if it changes with time, (sources, 2)."""
+        weights = self.weights.copy()
+        weights[list(self.time_varying)] = 0.0
+        pairs = zip(self.names, weights[self.first :], strict=False)
+        return np.array([[crc32(name.encode()), weight] for name, weight in pairs]).reshape(-1, 2)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return the entry of a state; empty without sources."""
+        return {TABLE_NAME: self.table()} if self.names else {}
+
+    def are_those_of(self, state: Mapping[str, np.ndarray]) -> bool:
+        """Return whether the sums of a state belong to these sources; states of older versions do not tell."""
+        table = self.table()
+        stored = state.get(TABLE_NAME, table)
+        return stored.shape == table.shape and np.allclose(stored, table, rtol=SOURCE_TOLERANCE, atol=0.0)

@@ -273,7 +273,7 @@ class ConvergenceLoop:
         return control_data
 
     def _run_graphs(self, mail: np.ndarray, control: np.ndarray, prologue: Prologue) -> np.ndarray:
-        """As `_run`, with one graph for the prologue and the start or first batch, and another for later batches."""
+        """Do the work of `_run`: a graph for the prologue and the start or first batch, and one for later batches."""
         device, test, (sent, received) = self._device, self._test, mail
         read = device.transfer(received, test.control)
         batch = [*self._iteration * self._batch, read]

@@ -355,12 +355,12 @@ def _array_task(environment: Mapping[str, str]) -> Selection:
     if "SLURM_ARRAY_TASK_ID" not in environment:
         return Selection()
     names = ("ID", "COUNT", "MIN", "STEP")
-    texts = {f"SLURM_ARRAY_TASK_{name}": environment.get(f"SLURM_ARRAY_TASK_{name}", "1") for name in names}
-    for name, text in texts.items():
+    values = {f"SLURM_ARRAY_TASK_{name}": environment.get(f"SLURM_ARRAY_TASK_{name}", "1") for name in names}
+    for name, text in values.items():
         if not text.isdigit() or (name.endswith("STEP") and int(text) == 0):
             raise InputError(f"{name}={text}", allowed="a whole number", fix="#SBATCH --array=1-4",
                              problem=f"The environment variable {name} is not valid.")  # fmt: skip
-    task, count, first, step = map(int, texts.values())
+    task, count, first, step = map(int, values.values())
     number = (task - first) // step + 1
     if not 1 <= number <= count or (task - first) % step:
         raise InputError(

@@ -27,7 +27,7 @@ from eagre.boundaries import FaceRange
 from eagre.boundaries.cross_sections import CrossSections
 from eagre.boundaries.cross_sections import CrossSectionVolumes as BaseVolumes
 from eagre.boundaries.ghosts import ACROSS, FACE_I, FACE_J, INWARD, LAYERS, faces_of
-from eagre.boundaries.open_sides import TABLE_NAME, OpenSides, has_sources, source_table
+from eagre.boundaries.open_sides import MassSources, OpenSides
 from eagre.grid import Grid
 from eagre.models.shallow_water.stages.reference import water_flux
 from eagre.stepping.clock import DOUBLE, SPLIT, T, open_gate
@@ -249,18 +249,17 @@ class Balance:
     def state(self) -> dict[str, np.ndarray]:
         """Return the balance and the open segments, for a restart."""
         settled = {"settled": self._settled.copy()} if self._settled.any() else {}
-        sources = {TABLE_NAME: self._source_table} if self._source_names else {}
-        return {"book": self.device.host(self.budget), "open_sides": self._open.table(), **settled, **sources}
+        sums = {"book": self.device.host(self.budget), "open_sides": self._open.table()}
+        return sums | settled | self._mass_sources.state()
 
     @property
-    def _source_table(self) -> np.ndarray:
-        sides = self._open.lengths.size
-        return source_table(self._source_names, self._weights[sides:], [k - sides for k in self._moving])
+    def _mass_sources(self) -> MassSources:
+        return MassSources(self._source_names, self._weights, self._moving, self._open.lengths.size)
 
     def goes_on(self, state: Mapping[str, np.ndarray]) -> bool:
         """Return whether a state has the same open boundary segments and mass sources."""
         same = self._open.are_those_of(state) and len(state["book"]) == len(self.budget)
-        return same and has_sources(state, self._source_table)
+        return same and self._mass_sources.are_those_of(state)
 
     def resume(self, state: Mapping[str, np.ndarray], time: float) -> None:
         """Restore the balance of a state at `time`, s, or reset it if the open segments differ."""

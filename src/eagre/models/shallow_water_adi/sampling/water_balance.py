@@ -16,7 +16,7 @@ from eagre.backend.device import Device, Launch
 from eagre.boundaries import FaceRange
 from eagre.boundaries.cross_sections import CrossSections
 from eagre.boundaries.cross_sections import CrossSectionVolumes as BaseVolumes
-from eagre.boundaries.open_sides import TABLE_NAME, OpenSides, has_sources, source_table
+from eagre.boundaries.open_sides import MassSources, OpenSides
 from eagre.grid import Grid
 from eagre.models.shallow_water_adi.memory_layout import PADDING
 from eagre.terms.assembly.base import Quantity
@@ -156,18 +156,17 @@ class Balance:
     def state(self) -> dict[str, np.ndarray]:
         """Return the balance and the open segments, for a restart."""
         settled = {"settled": self._settled.copy()} if self._settled.any() else {}
-        sources = {TABLE_NAME: self._source_table} if self._source_names else {}
-        return {"book": self.device.host(self.sums), "open_sides": self._open.table(), **settled, **sources}
+        sums = {"book": self.device.host(self.sums), "open_sides": self._open.table()}
+        return sums | settled | self._mass_sources.state()
 
     @property
-    def _source_table(self) -> np.ndarray:
-        sides = self._open.lengths.size
-        return source_table(self._source_names, self._weights[sides:], [k - sides for k in self._moving])
+    def _mass_sources(self) -> MassSources:
+        return MassSources(self._source_names, self._weights, self._moving, self._open.lengths.size)
 
     def goes_on(self, state: Mapping[str, np.ndarray]) -> bool:
         """Return whether a state has the same open boundary segments and mass sources."""
         same = self._open.are_those_of(state) and state["book"].shape == self.sums.shape
-        return same and has_sources(state, self._source_table)
+        return same and self._mass_sources.are_those_of(state)
 
     def sums_of(self, state: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return the balance of a state, or an empty one if the open segments differ."""
