@@ -20,6 +20,7 @@ from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.io import FieldWriter, WriteError, files
 from eagre.io.records.records import RecordFile
+from eagre.io.records.store_netcdf import Sink
 from eagre.plots.drawing.style import date_of
 from written_models import VARIABLES, FakeModel, write
 
@@ -381,6 +382,43 @@ def test_a_killed_run_leaves_all_its_records(tmp_path):
     model.time = float(count)
     write(path, model, [count, count + 1], ["speed", "flux_x"], append=True)
     assert load(path).sizes["time"] == count + 2
+
+
+@pytest.mark.parametrize(("records", "chunks"), [(140, (1, 6, 8)), (110, (1, 1, 1)), (1030, (256, 6, 8))])
+def test_a_kill_between_any_two_writes_leaves_complete_records(tmp_path, monkeypatch, records, chunks):
+    """The file is read after each write; the indices of the variables grow to one, two and three levels of nodes."""
+    counts: set[int] = set()
+
+    def check(path, written):
+        with h5py.File(path, "r", locking=False) as file:
+            lengths = {file[name].shape[0] for name in ("time", "speed", "depth")}
+            assert len(lengths) == 1 and lengths <= {written - 1, written}
+            counts.update(lengths)
+            expected = np.arange(lengths.pop())
+            np.testing.assert_array_equal(file["time"], expected)
+            for name in ("speed", "depth"):
+                np.testing.assert_array_equal(file[name][-3:, 0, 0], expected[-3:])
+                assert np.isfinite(file[name][-3:]).all()
+
+    original = Sink._write
+
+    def write_and_check(sink, data):
+        original(sink, data)
+        if file.count and sink._changes:  # bytes beyond the end of the file are not read
+            check(path, file.count + 1)
+
+    path = tmp_path / "a.nc"
+    file = RecordFile.create(path, {}, {"units": "s"})
+    file.dimension("y", 6)
+    file.dimension("x", 8)
+    for name in ("speed", "depth"):
+        file.variable(name, ("time", "y", "x"), np.dtype(np.float32), {}, chunks=chunks, fill=True)
+    file.ready()
+    monkeypatch.setattr(Sink, "_write", write_and_check)
+    for k in range(records):
+        file.append(float(k), {name: np.full((6, 8), k, np.float32) for name in ("speed", "depth")})
+    assert counts == set(range(1, records + 1))
+    file.close()
 
 
 def test_an_exit_without_goodbye_leaves_a_readable_file_from_the_first_record_on(tmp_path):

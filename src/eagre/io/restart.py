@@ -195,7 +195,7 @@ def _write(path: Path, model: Model, state: Mapping[str, np.ndarray], start_date
     with closing(Sink(path, new=True)) as sink:
         with h5py.File(sink, "w", libver=LIBVER, locking=False, userblock_size=_BLOCK) as file:
             _fill(file, model, state, start_date)
-        sink.check()
+        sink.commit()
 
 
 def _fill(file: Any, model: Model, state: Mapping[str, np.ndarray], start_date: datetime | None) -> None:

@@ -1,8 +1,9 @@
 """NetCDF-4 files that grow by records.
 
 Every write ends with a flush of HDF5's own tables. HDF5 does not lock the file, so that other programs can read the
-output during the run. HDF5 writes through a `Sink`, which reports every failed write. The handles of all growing
-variables stay open between records, because HDF5 would read their tables again when it opens them.
+output during the run. HDF5 writes through a `Sink`, which reports every failed write and changes tables of the file in
+a safe order, so that a killed run leaves a file of complete records. The handles of all growing variables stay open
+between records, because HDF5 would read their tables again when it opens them.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class NetcdfStore:
         try:
             self._h5: Any = h5py.File(self._sink, mode, libver=LIBVER, locking=False, track_order=True)
             self._nc: Any = h5netcdf.File(self._h5, mode)
-            self._sink.check()
+            self._sink.commit()
         except BaseException:
             self._sink.close()
             raise
@@ -73,7 +74,7 @@ class NetcdfStore:
         if data is not None:
             created[...] = data
             self._h5.flush()
-        self._sink.check()
+        self._sink.commit()
 
     def write(self, new: slice, values: Mapping[str, np.ndarray]) -> None:
         """Write records `new` of each growing variable to disk, and drop later records."""
@@ -84,7 +85,7 @@ class NetcdfStore:
         for name, value in values.items():
             self._growing[name][new] = value
         self._h5.flush()
-        self._sink.check()
+        self._sink.commit()
 
     @staticmethod
     def files(new: slice, names: Iterable[str]) -> None:
@@ -98,7 +99,7 @@ class NetcdfStore:
         """Write all declarations to disk."""
         self._nc.flush()
         self._h5.flush()
-        self._sink.check()
+        self._sink.commit()
 
 
 class _Closing:
@@ -113,7 +114,7 @@ class _Closing:
             growing.clear()
             netcdf.close()
             h5.close()
-            sink.check()
+            sink.commit()
         finally:
             sink.close()
 
@@ -123,10 +124,16 @@ LIBVER = ("earliest", "v110")
 
 
 class Sink(io.RawIOBase):
-    """Binary file for `h5py.File` that keeps the first error of the system instead of raising it.
+    """Binary file for `h5py.File` that changes a file in a safe order, and keeps the first error of the system.
+
+    Bytes beyond the end of the file are written at once. Changes of older bytes wait for `commit`, which writes each
+    change after the bytes that it refers to: the superblock, which holds the size of the file, the indices of the
+    variables from the root to the leaves (a node that was divided loses the entries of the new node), data, and the
+    headers, which hold the lengths. Headers that are close together are written at once, with the bytes between them,
+    so that all lengths change together.
 
     HDF5 keeps tables that it could not write, writes them again when it closes the file, and crashes if that fails.
-    This file accepts and drops every write after the first error. `check` raises that error.
+    This file accepts and drops every write after the first error. `commit` raises that error.
 
     Parameters
     ----------
@@ -139,9 +146,14 @@ class Sink(io.RawIOBase):
         self._raw = path.open("w+b" if new else "r+b", buffering=0)
         self._error: OSError | None = None
         self._open = True
+        self._changes: dict[int, bytes] = {}
+        self._committed = self._raw.seek(0, os.SEEK_END)
+        self._raw.seek(0)
 
-    def check(self) -> None:
-        """Raise the first error since the file was opened."""
+    def commit(self) -> None:
+        """Write all changes, and raise the first error since the file was opened."""
+        self._write_changes()
+        self._committed = self._raw.seek(0, os.SEEK_END)
         if self._error is not None:
             raise self._error
 
@@ -158,18 +170,49 @@ class Sink(io.RawIOBase):
         return self._raw.tell()
 
     def readinto(self, buffer: Any) -> int:
-        """Read bytes; beyond the end of the file they are zero."""
-        view, done = memoryview(buffer).cast("B"), 0
+        """Read bytes with all changes; beyond the end of the file they are zero."""
+        start, view, done = self._raw.tell(), memoryview(buffer).cast("B"), 0
         while done < len(view) and (count := self._raw.readinto(view[done:])):
             done += count
         np.frombuffer(view, np.uint8)[done:] = 0
+        for offset, change in self._overlapping(start, len(view)):
+            first, stop = max(start, offset), min(start + len(view), offset + len(change))
+            view[first - start : stop - start] = change[first - offset : stop - offset]
         return len(view)
 
     def write(self, data: Any) -> int:
-        """Write all bytes, or keep the error."""
-        view = memoryview(data).cast("B")
-        self._do(self._write, view)
+        """Write or keep all bytes, or keep the error."""
+        view, offset = memoryview(data).cast("B"), self._raw.tell()
+        if offset >= self._committed:
+            self._do(self._write, view)
+            return len(view)
+        if any((first, len(change)) != (offset, len(view)) for first, change in self._overlapping(offset, len(view))):
+            self._write_changes()
+        self._changes[offset] = bytes(view)
+        self._raw.seek(offset + len(view))
         return len(view)
+
+    def _overlapping(self, start: int, size: int) -> list[tuple[int, bytes]]:
+        """Return the changes of a range of bytes, with their offsets."""
+        return [one for one in self._changes.items() if one[0] < start + size and start < one[0] + len(one[1])]
+
+    def _write_changes(self) -> None:
+        spans: list[list[int]] = []
+        for stage, start, change in sorted(
+            ((_stage(offset, change), offset, change) for offset, change in self._changes.items()),
+            key=lambda one: (one[0], -one[1]),
+        ):
+            if spans and stage == spans[-1][0] == _HEADERS and spans[-1][1] - start < _GAP:
+                spans[-1][1] = start
+            else:
+                spans.append([stage, start, start + len(change)])
+        for _, start, end in spans:
+            merged = memoryview(bytearray(end - start))
+            self._raw.seek(start)
+            self.readinto(merged)
+            self._raw.seek(start)
+            self._do(self._write, merged)
+        self._changes.clear()
 
     def _write(self, left: memoryview) -> None:
         while left:
@@ -181,7 +224,7 @@ class Sink(io.RawIOBase):
         return size
 
     def flush(self) -> None:
-        """Do nothing, because bytes are not buffered."""
+        """Do nothing, because bytes are not buffered between commits."""
 
     def close(self) -> None:
         """Close the file."""
@@ -194,3 +237,18 @@ class Sink(io.RawIOBase):
                 action(value)
             except OSError as error:
                 self._error, self._open = error, False
+
+
+_HEADERS = 300
+"""Stage of the headers of all objects."""
+_GAP = 65536
+"""Largest distance of two headers that one write contains, bytes."""
+
+
+def _stage(offset: int, change: bytes) -> int:
+    """Return the stage of a commit in which bytes are written; names are those of the HDF5 File Format, version 3."""
+    if offset == 0:
+        return 0
+    if change[:4] == b"TREE":
+        return 256 - change[5]  # level of the node; the leaves have level 0
+    return _HEADERS if change[:4] in (b"OHDR", b"OCHK") else _HEADERS - 1
