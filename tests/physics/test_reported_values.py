@@ -97,6 +97,20 @@ def test_the_lapse_of_unequal_levels_is_that_of_the_layer_around_a_level():
     assert lapse[8] == 0.0 and lapse[10] == pytest.approx(0.1)
 
 
+@pytest.mark.parametrize(("first", "last"), [(0.0, 2000.0), (60.0, 1960.0), (-300.0, 2500.0)])
+def test_the_lapse_at_both_ends_of_a_sounding_is_that_of_its_layers(first, last):
+    """A table is constant below its first height; the part of a layer there is left out of the mean."""
+    heights, theta = np.array([first, 900.0, last]), np.array([290.0, 293.0, 300.0])
+    sounding = eagre.Atmosphere.from_sounding(heights, theta, equations="boussinesq")
+    z = np.linspace(0.0, 1900.0, 20)
+    model = air(z, sounding)
+    lapse = np.where(z < 900.0, 3.0 / (900.0 - first), 7.0 / (last - 900.0))
+    lapse[9] = lapse[[8, 10]].mean()
+    np.testing.assert_allclose(model._engine.base_state.lapse.ravel()[1:], lapse[1:], rtol=1e-9, atol=1e-12)
+    expected = 0.0 if first > 50.0 else lapse[0]  # the whole layer at the ground lies below the table
+    assert float(model._engine.base_state.lapse.ravel()[0]) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
 def test_unequal_levels_along_a_periodic_axis_are_refused():
     with pytest.raises(InputError, match="unequal levels"):
         air(np.array([0.0, 50.0, 150.0, 300.0, 500.0]), eagre.Atmosphere.boussinesq(), z="periodic")

@@ -250,6 +250,9 @@ def test_what_belongs_to_a_crest_by_hand():
     away = breaking._away(breaking.active[0], 2.5, np.array([0.2]), np.array([0.85]))
     assert [float(one[0]) for one in away] == pytest.approx([0.2 - 1.55 + side, 0.05])
     breaking._around = side, side
+    at_rest = breaking.active[0]._replace(ratio=1e-15)  # at a wall the direction of the speed is rounding
+    away = breaking._away(at_rest, 2.5, np.array([1.2]), np.array([0.3]))
+    assert [float(one[0]) for one in away] == pytest.approx([-0.1, 0.2])
     found = np.array([1.0, 1.2, 0.0, 0.0])
     breaking._h = 0.3 + 0.1 * np.random.default_rng(1).random((24, 36))
     for along, is_new in ((0.45, False), (0.55, True)):

@@ -101,6 +101,32 @@ def test_oblique_waves_beside_a_periodic_axis():
         check(airy(20.0, length=4.0), grid=grid, periodic=PERIODIC_Y)
 
 
+def test_seas_beside_a_periodic_axis():
+    """A directional sea has a step at the period; a sea across the axis, waves that fit and a group have none."""
+    grids = {"west": (Grid.from_points(33, 32, 16.0, 16.0, periodic=(False, True)), PERIODIC_Y, "y"),
+             "north": (Grid.from_points(32, 33, 16.0, 16.0, periodic=(True, False)), PERIODIC_X, "x")}  # fmt: skip
+    for side, (grid, periodic, name) in grids.items():
+        mean = math.radians(INWARD[side])
+        check(Sea(Jonswap(0.01, 2.0), LEVEL, count=50, mean_direction=mean), side, grid=grid, periodic=periodic)
+        group = FocusedGroup(Jonswap(0.1, 2.0), LEVEL, crest_height=0.02, x=8.0, y=8.0, mean_direction=mean)
+        check(group, side, grid=grid, periodic=periodic)
+        along = 2.0 * np.pi * np.array([-2.0, 0.0, 3.0]) / 16.0
+        k = np.hypot(along, 2.0)
+        omega = np.sqrt(9.80665 * k * np.tanh(k * LEVEL))
+        for factor, fits in ((1.0, True), (1.1, False)):
+            waves = LinearWaves(amplitude=0.01, angular_frequency=omega, depth=LEVEL,
+                                direction=mean + np.arcsin(factor * along / k))  # fmt: skip
+            if fits:
+                check(waves, side, grid=grid, periodic=periodic)
+                continue
+            with pytest.raises(InputError, match=f"periodic along {name}"):
+                check(waves, side, grid=grid, periodic=periodic)
+        sea = Sea(Jonswap(0.01, 2.0), LEVEL, count=50, spreading=CosineSpreading(10.0), mean_direction=mean)
+        with pytest.raises(InputError, match=f"a step along {name} of 1.* % of the elevation"):
+            check(sea, side, grid=grid, periodic=periodic)
+        check(sea, side)
+
+
 def test_seas_and_groups_in_periodic_basins():
     grid = Grid.from_points(400, 1, 100.0, 1.0, periodic=(True, False))
     depth = np.full(grid.shape, LEVEL)

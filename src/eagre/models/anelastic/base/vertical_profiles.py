@@ -170,11 +170,18 @@ Layers = float | tuple[Array, Array]
 
 
 def slope(profile: Profile, z: Array, layers: Layers) -> Array:
-    """Return the mean slope over layers around z, per m."""
+    """Return the mean slope over layers around z, per m; of a table, over the part of each layer within its heights."""
     if isinstance(layers, tuple):
         low, high = layers
-        return (profile(high) - profile(low)) / (high - low)
-    return (profile(z + 0.5 * layers) - profile(z - 0.5 * layers)) / layers
+        thickness = high - low
+    else:
+        low, high, thickness = z - 0.5 * layers, z + 0.5 * layers, layers
+    if isinstance(profile, TableProfile):
+        below, above = np.maximum(profile.heights[0] - low, 0.0), np.maximum(high - profile.top, 0.0)
+        within = below + above < thickness
+        low, high = low + np.where(within, below, 0.0), high - np.where(within, above, 0.0)
+        thickness = thickness - np.where(within, below + above, 0.0)
+    return (profile(high) - profile(low)) / thickness
 
 
 def check_tops(profiles: Sequence[tuple[str, Profile]], height: float) -> None:

@@ -36,7 +36,7 @@ from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.potential_waves.boundaries.relaxation_zones import RelaxationZone, across_x, from_side
 from eagre.models.potential_waves.laplace.stencils import Vertical
-from eagre.waves import LinearWaves, RegularWave, Sea
+from eagre.waves import FocusedGroup, LinearWaves, RegularWave, Sea
 
 MAX_ACROSS = 0.02  # sine of the angle to the axis of a flume
 MAX_VARIANCE_ACROSS = 0.01  # fraction of the variance at larger angles
@@ -44,7 +44,7 @@ MIN_VARIANCE_INWARD = 0.5  # fraction of the variance that travels into the basi
 DEPTH_TOLERANCE = 0.05  # relative
 DEEP = 0.99  # tanh(k h) above which waves do not depend on the depth
 PERIODS_TOLERANCE = 0.01  # wave lengths per basin
-MAX_JUMP = 0.05  # of the largest elevation, across a periodic axis
+MAX_JUMP = 0.05  # relative to the elevation, across a periodic axis
 INWARD = {"west": (1.0, 0.0), "east": (-1.0, 0.0), "south": (0.0, 1.0), "north": (0.0, -1.0)}
 MAX_CELERITY_ERROR = 0.01  # of the celerity, above which it is noted
 MAX_REFLECTION = 0.03  # of an absorbing wavemaker, above which it is noted
@@ -70,9 +70,11 @@ def check_zone(
             fix=f'direction = "{math.degrees(math.atan2(*INWARD[zone.side][::-1])):g} deg"',
             problem="The waves of this zone travel out of the basin.",
         )
+    along = (periodic[1] and not across_x(zone.side), periodic[0] and across_x(zone.side))
     if isinstance(waves, RegularWave):
-        along = (periodic[1] and not across_x(zone.side), periodic[0] and across_x(zone.side))
         _check_lengths(waves, grid, along)
+    elif not isinstance(waves, FocusedGroup):  # a group ends within the basin
+        _check_steps(waves, grid, along)
 
 
 def check_zones(zones: Sequence[RelaxationZone], depth: np.ndarray, grid: Grid, periodic: tuple[bool, bool]) -> None:
@@ -153,6 +155,22 @@ def _check_lengths(waves: RegularWave, grid: Grid, periodic: tuple[bool, bool]) 
                 fix=f"length = {waves.length * count / max(1, round(count)):.6g}, or walls",
                 problem=f"The wave does not repeat over the basin, which is periodic along {name}.",
             )
+
+
+def _check_steps(waves: LinearWaves, grid: Grid, periodic: tuple[bool, bool]) -> None:
+    """Reject waves whose elevation has a step, in the root mean square over time, along periodic x and y."""
+    direction, variance = _components(waves)
+    for name, repeats, component in (
+        ("x", periodic[0], np.cos(direction) * grid.nx * grid.dx),
+        ("y", periodic[1], np.sin(direction) * grid.ny * grid.dy),
+    ):
+        step = math.sqrt(float(np.sum(variance * (2.0 * np.sin(0.5 * waves.wave_number * component)) ** 2)))
+        if repeats and step > MAX_JUMP:
+            raise InputError(
+                f"a step along {name} of {100.0 * step:.3g} % of the elevation, both in the root mean square",
+                allowed="walls and zones, or waves that repeat over the basin", fix='periodic = "none"',
+                problem=f"The waves of the zone do not repeat over the basin, which is periodic along {name}.",
+            )  # fmt: skip
 
 
 def _components(waves: LinearWaves | RegularWave) -> tuple[np.ndarray, np.ndarray]:

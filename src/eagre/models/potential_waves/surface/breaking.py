@@ -9,7 +9,7 @@ linear wave with the curvature of the crest, k^2 = -eta_ee / eta: breaking crest
 X. Barthelemy, F. Fedele, M. Allis, A. Benetazzo, F. Dias, W. L. Peirson, Phys. Rev. Lett. 112, 114502 (2014),
 doi:10.1103/PhysRevLett.112.114502), and crests of standing waves do not travel.
 
-In a region that moves with a breaking crest, for one wave period::
+In a region that moves with a breaking crest, for one wave period; the region of a crest at rest stays::
 
     eta_t += div(2 nu grad eta),   phi~_t += div(2 nu grad phi~),   nu = 0.02 H_br L_br / T_br
 
@@ -44,6 +44,7 @@ STRENGTH = 0.02
 DEFAULTS = {"max_crest_speed_ratio": MAX_CREST_SPEED_RATIO, "max_front_slope": MAX_FRONT_SLOPE, "strength": STRENGTH}
 SLOWEST = 0.8  # minimum crest speed, relative to the linear wave with the curvature of the crest
 LONGEST = 10.0  # length, in depths, for crests faster than any linear wave
+STANDING = 1e-6  # u_c / c below which the direction of the crest speed is rounding, as at a wall
 SAME = 0.25  # wave lengths: crests closer than this to an active event belong to it; farther out, nu is below one half
 CREST_FIELDS = 4
 RATIO, SPEED_X, SPEED_Y, SLOPE = range(CREST_FIELDS)
@@ -351,7 +352,7 @@ class Breaking(Forcing):
 
     def _away(self, breaker: Breaker, time: float, x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
         """Return the distances of positions from the present position of a crest along x and y, m, periodic."""
-        passed, away = time - breaker.time, []
+        passed, away = (time - breaker.time if breaker.ratio >= STANDING else 0.0), []
         for position, start, speed, around in (
             (x, breaker.x, breaker.speed_x, self._around[0]),
             (y, breaker.y, breaker.speed_y, self._around[1]),
