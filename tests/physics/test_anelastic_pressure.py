@@ -174,7 +174,7 @@ def test_what_is_taken_off_open_sides_by_hand():
     """10 m/s come in and 11 leave: half a metre a second at either end, a 22nd of the faster wind."""
     metric = Metric((3, 1, 5), (1.0, 1.0, 1.0), (WALL, PERIODIC, OPEN))
     given = np.array([10.0, 11.0])[:, None, None] * np.ones((2, 3, 1))
-    values, found = balanced(metric, np.ones((3, 1, 1)), (given, None, None))
+    values, found = balanced(metric, lambda axis: np.ones((3, 1, 1)), (given, None, None))
     np.testing.assert_allclose(values[0], 10.5, rtol=1e-12)
     assert found == pytest.approx((0.5, 0.5 / 11.0))
 

@@ -21,6 +21,7 @@ from eagre.backend.group import Group
 from eagre.device_mesh import DeviceMesh, DistributedArray, HostSlabs
 from eagre.errors import ConvergenceError
 from eagre.models.anelastic.base.base_state import BaseState
+from eagre.models.anelastic.base.metric import mean_of_sums
 from eagre.models.anelastic.devices.step_subdomains import devices_of, distributed_steps
 from eagre.models.anelastic.forcing.tendencies import forced_fields
 from eagre.models.anelastic.pressure.projection import Projection
@@ -208,11 +209,9 @@ class Engine:
 
     def __init__(self, setup: Setup, device: Device | Group, precision: str) -> None:
         self.setup, self.precision = setup, precision
-        self.base_state = BaseState.of(setup)
+        self.base_state = BaseState(setup)
         self.metric = metric_of(setup.levels, setup.grid, setup.boundaries)
-        mass = self.base_state.density * self.metric.jacobian
-        mass = mass / mass.mean()  # scaled to a mean of 1
-        self.device, self.steps = self._create_steps(device, mass)
+        self.device, self.steps = self._create_steps(device)
         self.steps.prepare()
         self.counts = dict.fromkeys(COUNTS, 0.0) | {"dt_min": math.inf}
         self.worst, self.fastest, self.mixes, self.stability_limit = (0, 0), 0.0, False, LIMIT
@@ -223,12 +222,14 @@ class Engine:
         if on_gpu and self.device.is_one:
             self._batches = StepBatches(self.steps, self._state_arrays())
 
-    def _create_steps(self, device: Device | Group, mass: np.ndarray) -> tuple[Device, Steps]:
+    def _create_steps(self, device: Device | Group) -> tuple[Device, Steps]:
         """Create the device, or the group of devices, and its time stepping."""
         setup, known = self.setup, (self.precision, self.base_state)
         if isinstance(device, Group):
             devices = devices_of(device, setup)
-            return devices, distributed_steps(setup, devices, *known, mass, self.metric)
+            return devices, distributed_steps(setup, devices, *known, self.metric)
+        mass = self.base_state.density * self.metric.jacobian
+        mass = mass / (mean_of_sums([mass.sum(axis=2)], setup.shape[2]) if setup.terrain else mass.mean())
         full = None if (mass == 1.0).all() else device.array((mass * np.ones(setup.shape)).astype(self.real))
         slopes = Slopes(**self.metric.arrays(device, self.precision))
         arrays = (device.array(mass.astype(self.real)), slopes, self.metric, full)
@@ -362,9 +363,12 @@ class Engine:
         corrected with this phi, and its much smaller divergence is removed by another projection.
         """
         projection, fields = self.steps.projection, self.steps.fields
-        coefficients = self.base_state.implicit(1.0, 0.0)  # same shapes as in steps, for the same compiled kernels
-        values = (np.full_like(coefficients[name], c) for name, c in (("c11", 1), ("c12", 0), ("c33", 1)))
-        projection.set_coefficients(*values)
+        each = []
+        for one in self.subdomains:
+            coefficients = one.base.implicit(1.0, 0.0)  # same shapes as in steps, for the same compiled kernels
+            ones = (("c11", 1), ("c12", 0), ("c33", 1))
+            each.append({name: np.full_like(coefficients[name], value) for name, value in ones})
+        self.steps.set_projection(each)
         for remaining in reversed(range(MAX_REFINEMENTS + 1)):
             for provisional, q_n in zip(projection.provisional, fields.velocity, strict=True):
                 if provisional is not q_n:

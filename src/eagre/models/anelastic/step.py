@@ -17,7 +17,7 @@ that no exchange is needed before the projection; the halo rows of the new state
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -133,11 +133,15 @@ class Steps:
             one.tendencies.set_time(time, dt)
         if dt != self._dt:
             each = [one.take_implicit(dt) for one in self.stages]
-            entries = each[0] if self.device.is_one else self.base.implicit(dt, self.setup.coriolis)
-            self.projection.set_coefficients(entries["c11"], entries["c12"], entries["c33"])
+            self.set_projection(each)
             self._dt = dt
         for one in self.stages:
             one.coefficients.set(dt, self.previous_dt)
+
+    def set_projection(self, each: Sequence[Mapping[str, np.ndarray]]) -> None:
+        """Set the coefficients "c11", "c12" and "c33" of the projection on each device."""
+        entries = ([one[name] for one in each] for name in ("c11", "c12", "c33"))
+        self.projection.set_coefficients(*(one[0] if self.device.is_one else one for one in entries))
 
     def forget_time_step(self) -> None:
         """Recompute the implicit coefficients before the next step."""

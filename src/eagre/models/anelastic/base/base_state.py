@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -12,61 +13,74 @@ from eagre.models.anelastic.setup import Setup
 Array = np.ndarray
 
 
-@dataclass(frozen=True, eq=False)
 class BaseState:
-    """Base-state profiles at the points: (nz, 1, 1), over terrain (nz, ny, nx).
+    """Base-state profiles at the points, (nz, 1, 1), over terrain (nz, ny, nx), evaluated when they are first used.
 
-    Attributes
+    Parameters
     ----------
-    density : kg m-3
-        rho_b.
-    theta : K
-        theta_e.
-    stability : s-2
-        N^2.
-    lapse : K/m
-        d theta_e / dz.
-    buoyancy : m s-2 K-1
-        g / theta_b.
-    wind : pair, m/s
-        u_e, v_e.
-    balanced : pair, m/s
-        Geostrophic wind of the large-scale pressure gradient; the ambient wind by default.
-    sponge : s-1
-        Damping rate of the top sponge layer.
-    coldest : K
-        Minimum theta_e of the grid.
+    setup : Setup
+    coldest : float, optional
+        Minimum theta_e of the grid, K, if `setup` has a part of the rows.
     """
 
-    density: Array
-    theta: Array
-    stability: Array
-    lapse: Array
-    buoyancy: Array
-    wind: tuple[Array, Array]
-    balanced: tuple[Array, Array]
-    sponge: Array
-    coldest: float
+    def __init__(self, setup: Setup, coldest: float | None = None) -> None:
+        self._setup, self._coldest = setup, coldest
 
-    @classmethod
-    def of(cls, setup: Setup) -> BaseState:
-        """Evaluate the profiles at the heights of the points."""
-        air, z = setup.air, setup.levels.z
-        theta_b = air.reference(z)
-        stability = air.stability(z, setup.layers)
-        gravity, ambient = air.gravity, air.ambient(z)
-        still, wind = np.zeros(z.shape), setup.forcing.geostrophic or air.wind
-        return cls(
-            air.density(z),
-            ambient,
-            stability,
-            stability * theta_b / gravity if gravity else still,
-            gravity / theta_b,
-            (air.wind[0](z) + still, air.wind[1](z) + still),
-            (profile_of("u", wind[0])(z) + still, profile_of("v", wind[1])(z) + still),
-            np.broadcast_to(setup.top_sponge[:, None, None], z.shape),
-            float(ambient.min()),
-        )
+    @cached_property
+    def density(self) -> Array:
+        """rho_b, kg m-3."""
+        return self._setup.air.density(self._setup.levels.z)
+
+    @cached_property
+    def theta(self) -> Array:
+        """theta_e, K."""
+        return self._setup.air.ambient(self._setup.levels.z)
+
+    @cached_property
+    def stability(self) -> Array:
+        """N^2, s-2."""
+        return self._setup.air.stability(self._setup.levels.z, self._setup.layers)
+
+    @cached_property
+    def lapse(self) -> Array:
+        """d theta_e / dz, K/m."""
+        air, z = self._setup.air, self._setup.levels.z
+        return self.stability * air.reference(z) / air.gravity if air.gravity else np.zeros(z.shape)
+
+    @cached_property
+    def buoyancy(self) -> Array:
+        """g / theta_b, m s-2 K-1."""
+        return self._setup.air.gravity / self._setup.air.reference(self._setup.levels.z)
+
+    @cached_property
+    def wind(self) -> tuple[Array, Array]:
+        """u_e and v_e, m/s."""
+        z, (u, v) = self._setup.levels.z, self._setup.air.wind
+        return u(z) + np.zeros(z.shape), v(z) + np.zeros(z.shape)
+
+    @cached_property
+    def balanced(self) -> tuple[Array, Array]:
+        """Geostrophic wind of the large-scale pressure gradient, m/s; the ambient wind by default."""
+        z, (u, v) = self._setup.levels.z, self._setup.forcing.geostrophic or self._setup.air.wind
+        return profile_of("u", u)(z) + np.zeros(z.shape), profile_of("v", v)(z) + np.zeros(z.shape)
+
+    @property
+    def sponge(self) -> Array:
+        """Damping rate of the top sponge layer, s-1."""
+        return np.broadcast_to(self._setup.top_sponge[:, None, None], self._setup.levels.z.shape)
+
+    @cached_property
+    def coldest(self) -> float:
+        """Minimum theta_e of the grid, K."""
+        return float(self.theta.min()) if self._coldest is None else self._coldest
+
+    def at_ends(self, axis: int) -> BaseState:
+        """Return the base state in the planes at both ends of y, axis 1, or x, axis 2."""
+        terrain = self._setup.levels.terrain_height
+        if terrain is None:
+            return self
+        levels = replace(self._setup.levels, terrain_height=terrain.take([0, -1], axis - 1))
+        return BaseState(replace(self._setup, levels=levels))
 
     def implicit(self, dt: float, coriolis: float) -> dict[str, Array]:
         """Return the fields of `kernels.ImplicitTerms` for a time step, s, by name.

@@ -6,6 +6,7 @@ Source: T. Gal-Chen, R. C. J. Somerville, J. Comput. Phys. 17, 209-228 (1975), d
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,22 @@ def derivative(a: np.ndarray, axis: int, spacing: float, periodic: bool) -> np.n
     if periodic:
         return (np.roll(a, -1, axis) - np.roll(a, 1, axis)) / (2.0 * spacing)
     return np.gradient(a, spacing, axis=axis)
+
+
+def point_weights(shape: Sequence[int], sides: Sequence[str]) -> np.ndarray:
+    """Return the cell fraction of each point, (nz, ny, nx): 1, 1/2 on a boundary, 1/4 on an edge."""
+    fractions = np.ones(shape)
+    for axis, (n, side) in enumerate(zip(shape, sides, strict=True)):
+        if n > 1 and side != "periodic":
+            for end in (0, -1):
+                fractions[(slice(None),) * axis + (end,)] *= 0.5
+    return fractions
+
+
+def mean_of_sums(each: Sequence[np.ndarray], nx: int) -> float:
+    """Return the mean of a field from its sums over nx points, (nz, rows), in subdomains from south to north."""
+    sums = np.concatenate(each, axis=1)
+    return float(sums.sum() / (sums.size * nx))
 
 
 def plane_weights(shape: Sequence[int], sides: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -60,15 +77,9 @@ class Metric:
 
     Attributes
     ----------
-    height : (nz, ny, nx) or (nz, 1, 1)
-        z, m.
-    jacobian : (nz, ny, nx) or (nz, 1, 1)
-        J = dz / dzeta.
     slope_x, slope_y : (ny, nx)
         Slopes of the terrain.
     terrain : bool
-    weights : (nz, ny, nx)
-        Cell fraction of each point: 1, 1/2 on a boundary, 1/4 on an edge.
 
     Raises
     ------
@@ -140,22 +151,37 @@ class Metric:
         self.fade = np.ones(1) - self.levels / self.top
         y, x = (self._difference(hill, axis) for axis in (0, 1))
         self.slope_y, self.slope_x = y, x
-        plane, fraction = (hill, self.depth_fraction) if self.terrain else (hill[:1, :1], self.depth_fraction[:1, :1])
-        self.height = plane + fraction * self.levels[:, None, None]
-        self.jacobian = fraction * self.stretch[:, None, None]
+
+        self.limit_fields(hill.shape[0])
+
+    def limit_fields(self, rows: int) -> None:
+        """Limit `height` and `jacobian` to the first rows."""
+        self._columns = (slice(rows), slice(None)) if self.terrain else (slice(1), slice(1))
+        for name in ("height", "jacobian"):
+            self.__dict__.pop(name, None)
+
+    @cached_property
+    def height(self) -> np.ndarray:
+        """z, m, (nz, ny, nx), or (nz, 1, 1) without terrain."""
+        return self.hill[self._columns] + self.depth_fraction[self._columns] * self.levels[:, None, None]
+
+    @cached_property
+    def jacobian(self) -> np.ndarray:
+        """J = dz / dzeta, (nz, ny, nx), or (nz, 1, 1) without terrain."""
+        return self.depth_fraction[self._columns] * self.stretch[:, None, None]
+
+    def at_ends(self, values: np.ndarray, axis: int) -> np.ndarray:
+        """Return J times values of the planes at both ends of y, axis 1, or x, axis 2; see `BaseState.at_ends`."""
+        fraction = self.depth_fraction.take([0, -1], axis - 1) if self.terrain else self.depth_fraction[:1, :1]
+        return values * (fraction * self.stretch[:, None, None])
 
     def _difference(self, hill: np.ndarray, axis: int) -> np.ndarray:
         return derivative(hill, axis, self.spacing[axis + 1], self.sides[axis + 1] == "periodic")
 
     @property
     def weights(self) -> np.ndarray:
-        """Cell fraction of each point, (nz, ny, nx)."""
-        fractions = np.ones(self.shape)
-        for axis, (n, side) in enumerate(zip(self.shape, self.sides, strict=True)):
-            if n > 1 and side != "periodic":
-                for end in (0, -1):
-                    fractions[(slice(None),) * axis + (end,)] *= 0.5
-        return fractions
+        """Cell fraction of each point, (nz, ny, nx): 1, 1/2 on a boundary, 1/4 on an edge."""
+        return point_weights(self.shape, self.sides)
 
     def grid(self, precision: str) -> Grid:
         """Return the axes, as arguments of kernel functions."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -29,11 +29,10 @@ from eagre.backend.device import Device, HostCall, Work, array_module, check_pre
 from eagre.backend.group import BARRIER, Message, Stage
 from eagre.decomposition import equal_parts
 from eagre.device_mesh import DeviceMesh, DistributedArray
-from eagre.models.anelastic.base.base_state import BaseState
 from eagre.models.anelastic.base.metric import Metric
 from eagre.models.anelastic.preconditioners.spectral import Cosines, GridModes, Modes, complex_of, options_of, solved
 from eagre.models.anelastic.pressure import operator as cells
-from eagre.models.anelastic.pressure.operator_launches import Coefficients, PressureOperator
+from eagre.models.anelastic.pressure.operator_launches import PressureOperator, means_of
 from eagre.models.anelastic.pressure.projection import Balance, Projected, add, balanced, guess_source, stretch, swap
 from eagre.models.anelastic.pressure.separable import FlatKernels, is_separable
 from eagre.models.anelastic.setup import Setup
@@ -89,21 +88,8 @@ def subdomain_metric(metric: Metric, rows: Sequence[int], held: Sequence[int]) -
     subdomain.sides = (sides[0], "wall" if sides[1] == "periodic" else sides[1], sides[2])
     for name in ("hill", "slope_x", "slope_y", "depth_fraction"):
         setattr(subdomain, name, rows_of(getattr(metric, name), rows))
-    for name in ("height", "jacobian"):
-        setattr(subdomain, name, rows_of(getattr(metric, name), held))
+    subdomain.limit_fields(len(held))
     return subdomain
-
-
-def subdomain_base_state(base_state: BaseState, rows: Sequence[int]) -> BaseState:
-    """Return the base state of rows."""
-    attributes = {}
-    for one in fields(base_state):
-        value = getattr(base_state, one.name)
-        if isinstance(value, tuple):
-            attributes[one.name] = tuple(rows_of(profile, rows) for profile in value)
-        else:
-            attributes[one.name] = rows_of(value, rows) if isinstance(value, np.ndarray) else value
-    return BaseState(**attributes)
 
 
 class ModeSlab:
@@ -283,8 +269,8 @@ class DistributedProjection:
     precision : str
     metric : Metric
         Metric of the global grid.
-    density : (nz, 1, 1) or (nz, ny, nx)
-        rho_b, kg/m^3, of the global grid.
+    density_at_ends : callable
+        Returns rho_b, kg/m^3, in the planes at both ends of axis 1, y, or 2, x; see `balanced`.
     stages, metrics : sequences
         Stages and metrics of each device.
     fields : Fields
@@ -301,10 +287,11 @@ class DistributedProjection:
     """
 
     def __init__(
-        self, devices: DeviceMesh, precision: str, metric: Metric, density: np.ndarray, stages: Sequence[Stages],
-        metrics: Sequence[Metric], fields: Fields, tolerance: float,
+        self, devices: DeviceMesh, precision: str, metric: Metric, density_at_ends: Callable[[int], Array],
+        stages: Sequence[Stages], metrics: Sequence[Metric], fields: Fields, tolerance: float,
     ) -> None:  # fmt: skip
-        self._devices, self._precision, self.metric, self._density = devices, precision, metric, density
+        self._devices, self._precision, self.metric = devices, precision, metric
+        self._density_at_ends = density_at_ends
         self._metrics, self._stages, self.tolerance = metrics, stages, tolerance
         self._real = stages[0].fields.velocity.u.dtype.type
         self.phi, self._r, self._b = (devices.field_zeros(metric.shape, self._real) for _ in range(3))
@@ -313,41 +300,41 @@ class DistributedProjection:
         self.provisional = fields.forces if self._is_free else fields.velocity
         self.steps, self.bound = (0.0, 0.0), 0
         self._normal: list[cells.Normal | None] = [None] * len(stages)
-        self._coefficients: Coefficients | None = None
-        one = np.ones((metric.shape[0], 1, 1))
-        self.set_coefficients(one, 0.0 * one, one)
+        self._operators: list[PressureOperator] = []
+        one = [np.ones((metric.shape[0], 1, 1))] * len(stages)
+        self.set_coefficients(one, [0.0 * one[0]] * len(stages), one)
 
     # -- what may change -------------------------------------------------------------------------
 
-    def set_coefficients(self, c11: np.ndarray, c12: np.ndarray, c33: np.ndarray) -> None:
-        """Set C of the global grid, each part (nz, 1, 1) or (nz, ny, nx)."""
-        known, entries = self._coefficients, (c11, c12, c33)
-        if known is not None and known.holds(*entries):
+    def set_coefficients(self, *entries: Sequence[Array]) -> None:
+        """Set c11, c12 and c33, each on every device, (nz, 1, 1) or (nz, rows, nx)."""
+        each, operators = list(zip(*entries, strict=True)), self._operators
+        pairs = list(zip(operators, each, strict=False))
+        if pairs and all(operator.holds(*one) for operator, one in pairs):
             return
-        if known is not None and known.update(*entries) and known.exact == self._direct:
-            for rank, operator in enumerate(self._operators):
-                operator.update(*(rows_of(one, self._held(rank)) for one in entries))
-            for operator, flat in zip(self._operators, self._flat, strict=False):
-                flat.refill(operator)
-            self._refresh()
+        if not (
+            pairs and all([operator.update(*one) for operator, one in pairs]) and self._direct == self._is_direct()
+        ):
+            self._bind(each)
             return
-        self._coefficients = Coefficients(self.metric, self._density, *entries)
-        self._bind(self._coefficients)
+        for operator, flat in zip(operators, self._flat, strict=False):
+            flat.refill(operator)
+        self._refresh()
+
+    def _is_direct(self) -> bool:
+        """Return whether the direct solution is exact."""
+        return self._operators[0].is_exact(self.metric)
 
     def set_normal(self, x: Any = None, y: Any = None) -> Balance:
         """Set balanced normal velocities at open boundaries; x (2, nz, ny), y (2, nz, nx), m/s; see `Projection`."""
-        normals, balance = balanced(self.metric, self._density * self.metric.jacobian, (x, y, None))
+        metric, density = self.metric, self._density_at_ends
+        normals, balance = balanced(metric, lambda axis: metric.at_ends(density(axis), axis), (x, y, None))
         for rank, device in enumerate(self._devices.devices):
             rows = self._rows(rank)
             values = normals[0].take(rows, axis=-1), normals[1], rows_of(normals[2], rows)
             self._normal[rank] = cells.Normal(*(device.array(one.astype(self._real)) for one in values))
-        assert self._coefficients is not None
-        self._bind(self._coefficients)
+        self._bind([(one.c11, one.c12, one.c33) for one in self._operators])
         return balance
-
-    def _held(self, rank: int) -> Sequence[int]:
-        """Return the rows of coefficients on the host; see `rows_held`."""
-        return rows_held(self._devices.devices[rank], self._rows(rank))
 
     def _rows(self, rank: int) -> list[int]:
         """Return the rows of a device, including halo rows."""
@@ -390,17 +377,17 @@ class DistributedProjection:
         result = self._until.run(self.tolerance / dt, MAX_ITERATIONS)
         return Projected(result.iterations, result.norm * dt)
 
-    def _bind(self, known: Coefficients) -> None:
-        """Create the launches for the kinds of coefficients."""
-        devices, self._direct, self.bound = self._devices, known.exact, self.bound + 1
+    def _bind(self, each: Sequence[Sequence[Array]]) -> None:
+        """Create the launches for the kinds of coefficients: c11, c12 and c33 of every device."""
+        devices, self.bound = self._devices, self.bound + 1
         self._operators = [
             PressureOperator(
-                device, self._precision, self._metrics[rank],
-                *(rows_of(one, self._held(rank)) for one in (self._density, known.c11, known.c12, known.c33)),
+                device, self._precision, self._metrics[rank], self._stages[rank].base.density, *each[rank],
                 normal=self._normal[rank],
             )
             for rank, device in enumerate(devices.devices)
         ]  # fmt: skip
+        self._direct = self._is_direct()
         self._spectral = DistributedSpectral(devices, self._precision, self.metric, -1.0 if self._direct else 1.0)
         self._refresh()
         self._flat = self._flat_kernels()
@@ -413,7 +400,7 @@ class DistributedProjection:
         edges = [0.5 if n > 1 and side != "periodic" else 1.0 for n, side in self._axes()]
         weights = [Weights(one.medium.density, (edges[0], edges[1], edges[2])) for one in self._operators]
         known_to_all = (devices, self._precision, self.phi, self._r, first)
-        num_directions = 3 if known.turning else 1
+        num_directions = 3 if self._operators[0].turning else 1
         self._until = DistributedGcr(*known_to_all, self._apply, self._precondition, weights, num_directions).until
 
     def _flat_kernels(self) -> list[FlatKernels]:
@@ -442,13 +429,13 @@ class DistributedProjection:
 
     def _refresh(self) -> None:
         """Factorise for the current coefficients."""
-        assert self._coefficients is not None
-        density, across, up = self._coefficients.means()
+        sums = self._devices.group.each(lambda rank: self._operators[rank].sums(self._devices.inside(rank)))
+        density, across, up = means_of(sums, self.metric.shape)
         self._spectral.set_coefficients(across, up, np.ones_like(density) if self._by_point else density)
 
     @property
     def _by_point(self) -> bool:
-        return self._density.shape == self.metric.shape
+        return self.metric.terrain
 
     def _wind(self, rank: int) -> list[Any]:
         fields, kernels = self._stages[rank].fields, self._flat or self._operators

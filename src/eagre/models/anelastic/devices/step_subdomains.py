@@ -12,13 +12,11 @@ from eagre.decomposition import bands, check_thickness, equal_parts
 from eagre.device_mesh import DeviceMesh, DistributedArray
 from eagre.errors import InputError
 from eagre.models.anelastic.base.base_state import BaseState
-from eagre.models.anelastic.base.metric import Metric
+from eagre.models.anelastic.base.metric import Metric, mean_of_sums
 from eagre.models.anelastic.devices.projection_subdomains import (
     DistributedProjection,
     halo_rows,
     rows_held,
-    rows_of,
-    subdomain_base_state,
     subdomain_metric,
     subdomain_setup,
 )
@@ -86,9 +84,7 @@ class DistributedInflow:
         self._devices.fill(self.arrays[name], values.astype(self.arrays[name].dtype))
 
 
-def distributed_steps(
-    setup: Setup, devices: DeviceMesh, precision: str, base: BaseState, mass: Array, metric: Metric
-) -> Steps:
+def distributed_steps(setup: Setup, devices: DeviceMesh, precision: str, base: BaseState, metric: Metric) -> Steps:
     """Return the time stepping on several devices.
 
     Parameters
@@ -97,30 +93,50 @@ def distributed_steps(
     devices : DeviceMesh
     precision : {"single", "double"}
     base : BaseState
-    mass : (nz, 1, 1), over terrain (nz, ny, nx)
-        Density times Jacobian.
     metric : Metric
     """
-    real, names = np.float32 if precision == "single" else np.float64, forced_fields(setup, base)
-    even = (mass == 1.0).all()
-    stages, metrics = [], []
+    real, group = np.float32 if precision == "single" else np.float64, devices.group
+    setups, metrics, bases = subdomains_of(setup, devices, metric)
+    masses = [local.density * one.jacobian for local, one in zip(bases, metrics, strict=True)]
+    mean = _mean_mass(devices, masses, setup.shape)
+    masses = [mass / mean for mass in masses]
+    even = all(group.each(lambda rank: bool((masses[rank] == 1.0).all())))
+    forced = set().union(*group.each(lambda rank: forced_fields(setups[rank], bases[rank])))
+    names = tuple(name for name in ("u", "v", "w", "theta", *setup.scalars) if name in forced)
+    stages = []
     for rank, device in enumerate(devices.devices):
-        low, high = devices.held(rank)
-        rows = [row % setup.shape[1] for row in range(low, high)]
-        held = rows_held(device, rows)
-        local_setup, metrics = subdomain_setup(setup, rows, low), [*metrics, subdomain_metric(metric, rows, held)]
-        h = rows_of(mass, held)
-        full = None if even else device.array(np.broadcast_to(h.astype(real), local_setup.shape))
-        slopes = Slopes(**metrics[-1].arrays(device, precision))
-        local_base, mass_array = subdomain_base_state(base, held), device.array(h.astype(real))
-        known = (local_setup, device, precision, local_base, mass_array, slopes, metrics[-1])
+        h = masses[rank].astype(real)
+        full = None if even else device.array(np.broadcast_to(h, setups[rank].shape))
+        slopes = Slopes(**metrics[rank].arrays(device, precision))
+        known = (setups[rank], device, precision, bases[rank], device.array(h), slopes, metrics[rank])
         stages.append(Stages(*known, full, names, devices.inside(rank)))
     fields = joined_fields([local.fields for local in stages], setup.shape)
     inflow = DistributedInflow(devices, stages, setup, base)
-    known = (devices, precision, metric, base.density, stages, metrics, fields, setup.tolerance)
-    return Steps(
-        setup, devices, base, stages, fields, inflow, DistributedProjection(*known), exchange_of(devices, fields)
-    )
+    known = (devices, precision, metric, lambda axis: base.at_ends(axis).density, stages, metrics, fields)
+    projection = DistributedProjection(*known, setup.tolerance)
+    return Steps(setup, devices, base, stages, fields, inflow, projection, exchange_of(devices, fields))
+
+
+def subdomains_of(
+    setup: Setup, devices: DeviceMesh, metric: Metric
+) -> tuple[list[Setup], list[Metric], list[BaseState]]:
+    """Return the configuration, the metric and the base state of each device; see `rows_held`."""
+    setups, metrics, held_setups = [], [], []
+    for rank, device in enumerate(devices.devices):
+        low, high = devices.held(rank)
+        rows = [row % setup.shape[1] for row in range(low, high)]
+        setups.append(subdomain_setup(setup, rows, low))
+        metrics.append(subdomain_metric(metric, rows, rows_held(device, rows)))
+        held_setups.append(subdomain_setup(setup, rows_held(device, rows), low))
+    coldest = min(devices.group.each(lambda rank: BaseState(held_setups[rank]).coldest))
+    return setups, metrics, [BaseState(one, coldest) for one in held_setups]
+
+
+def _mean_mass(devices: DeviceMesh, masses: Sequence[Array], shape: tuple[int, int, int]) -> float:
+    """Return the mean of a field of which each device has its rows, or of a profile."""
+    if masses[0].shape[1:] == (1, 1):
+        return float(masses[0].mean())
+    return mean_of_sums(devices.group.each(lambda rank: masses[rank].sum(axis=2)[:, devices.inside(rank)]), shape[2])
 
 
 def joined_fields(each: Sequence[Fields], shape: tuple[int, ...]) -> Fields:

@@ -19,9 +19,10 @@ NEARLY_BALANCED = 0.1  # maximum correction, as a fraction of the maximum normal
 ACROSS = {"x": 2, "y": 1}
 
 
-def ends_of(field: Array, axis: int) -> Array:
-    """Return the values at the two ends of an axis, (2, and the other axes)."""
-    return np.moveaxis(np.take(field, [0, -1], axis), axis, 0)
+def ends_of(field: Any, setup: Setup, axis: int) -> Array:
+    """Return a field at the two ends of an axis, (2, and the other axes), from its planes there or a profile."""
+    shape = [2 if n == axis else size for n, size in enumerate(setup.shape)]
+    return np.moveaxis(np.broadcast_to(field, shape), axis, 0).copy()
 
 
 def set_wind_through(projection: Any, setup: Setup, base: BaseState) -> None:
@@ -33,7 +34,8 @@ def set_wind_through(projection: Any, setup: Setup, base: BaseState) -> None:
         If the correction exceeds a tenth of the wind.
     """
     normal_wind = {
-        axis: ends_of(base.wind["xy".index(axis)] + np.zeros(setup.shape), ACROSS[axis]) for axis in open_axes(setup)
+        axis: ends_of(base.at_ends(ACROSS[axis]).wind["xy".index(axis)], setup, ACROSS[axis])
+        for axis in open_axes(setup)
     }
     if not normal_wind:
         return
@@ -55,10 +57,10 @@ def open_axes(setup: Setup) -> list[str]:
 
 def ambient_inflow(setup: Setup, base: BaseState, names: Sequence[str]) -> dict[str, Array]:
     """Return the inflow values of the ambient state, by the names of `Inflow.arrays`."""
-    ambient = {"u": base.wind[0], "v": base.wind[1]}
+    winds = {axis: dict(zip("uv", base.at_ends(ACROSS[axis]).wind, strict=True)) for axis in open_axes(setup)}
     return {
-        f"inflow_{axis}_{name}": ends_of(ambient.get(name, 0.0) + np.zeros(setup.shape), ACROSS[axis])
-        for axis in open_axes(setup)
+        f"inflow_{axis}_{name}": ends_of(wind.get(name, 0.0), setup, ACROSS[axis])
+        for axis, wind in winds.items()
         for name in names
     }
 

@@ -5,7 +5,7 @@ Point functions of `operator` run in a generic loop, or by vectorised rows on a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -74,14 +74,21 @@ class Coefficients:
 
     def means(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return horizontal means of rho*, rho* c11 and rho* G3 . C G3, each (nz,)."""
-        map_, metric = {}, self.metric
-        map_["g33"] = 1.0 / metric.jacobian
-        total = map_["g33"] ** 2 * self.c33
+        return means_of([self.sums()], self.metric.shape)
+
+    def sums(self, rows: slice = slice(None)) -> list[np.ndarray]:
+        """Return the sums over x of the terms of `means`, (nz, rows), or profiles, (nz,)."""
+        metric = self.metric
+        g33 = 1.0 / metric.jacobian
+        total = g33**2 * self.c33
         if metric.terrain:
             for slope in (metric.slope_x, metric.slope_y):
-                total = total + (slope * metric.fade[:, None, None] * map_["g33"]) ** 2 * self.c11
+                total = total + (slope * metric.fade[:, None, None] * g33) ** 2 * self.c11
         terms = (self.rho, self.rho * self.c11, self.rho * total)
-        return tuple(_level_means(term, metric.shape) for term in terms)  # type: ignore[return-value]
+        return [
+            term[:, 0, 0] if term.shape[1:] == (1, 1) else np.broadcast_to(term, metric.shape).sum(axis=2)[:, rows]
+            for term in terms
+        ]
 
     @property
     def is_flat(self) -> bool:
@@ -93,15 +100,25 @@ class Coefficients:
     @property
     def exact(self) -> bool:
         """True if the flat operator with horizontal means is exact."""
-        metric = self.metric
+        return self.is_exact(self.metric)
+
+    def is_exact(self, metric: Metric) -> bool:
+        """Return `exact` of the coefficients on the whole grid, of which `metric` is the metric."""
         lateral = any(n > 1 and side != "periodic" for n, side in zip(metric.shape[1:], metric.sides[1:], strict=True))
         even = metric.sides[0] != "periodic" or all(np.ptp(mean) == 0.0 for mean in self.means())
         return self.is_flat and even and not (lateral and self.turning)
 
 
-def _level_means(values: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
-    """Return horizontal means of a field, or the values of a profile."""
-    return values[:, 0, 0].copy() if values.shape[1:] == (1, 1) else np.broadcast_to(values, shape).mean((1, 2))
+def means_of(each: Sequence[Sequence[np.ndarray]], shape: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the horizontal means of the terms of `Coefficients.means` from their `sums` in subdomains."""
+
+    def mean(sums: Sequence[np.ndarray]) -> np.ndarray:
+        if sums[0].ndim == 1:
+            return sums[0].copy()
+        return np.concatenate(sums, axis=1).sum(axis=1) / (shape[1] * shape[2])
+
+    density, across, up = map(mean, zip(*each, strict=True))
+    return density, across, up
 
 
 def _above_zero(name: str, values: np.ndarray) -> np.ndarray:

@@ -24,6 +24,7 @@ each class.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -33,7 +34,7 @@ from eagre.backend.compilation.cells import cell
 from eagre.backend.device import Device, Work, check_precision
 from eagre.checks import one_of
 from eagre.errors import InputError
-from eagre.models.anelastic.base.metric import Metric
+from eagre.models.anelastic.base.metric import Metric, point_weights
 from eagre.models.anelastic.preconditioners.column_sweeps import Sweeps
 from eagre.models.anelastic.preconditioners.polynomial import Polynomial
 from eagre.models.anelastic.preconditioners.spectral import Spectral
@@ -65,15 +66,18 @@ def parities(metric: Metric) -> list[list[slice]]:
     return classes
 
 
-def balanced(metric: Metric, rho: np.ndarray, velocities: tuple[Any, Any, Any]) -> tuple[list[np.ndarray], Balance]:
+def balanced(
+    metric: Metric, rho: Callable[[int], np.ndarray], velocities: tuple[Any, Any, Any]
+) -> tuple[list[np.ndarray], Balance]:
     """Return the normal velocities x (2, nz, ny), y (2, nz, nx), z (2, ny, nx) with the minimum balancing correction.
 
     The correction is constant for each boundary and class of points; walls have none.
+
+    rho : returns rho* in the planes at both ends of an axis, as a field with two points along it, or a profile
     """
     each = zip("xyz", (2, 1, 0), velocities, strict=True)
     values = [_checked(metric, name, axis, value) for name, axis, value in each]
-    density = np.broadcast_to(rho, metric.shape)
-    areas = {axis: _areas(metric, density, axis) for axis in range(3) if _is_open(metric, axis)}
+    areas = {axis: _areas(metric, rho(axis), axis) for axis in range(3) if _is_open(metric, axis)}
     if not areas:
         return values, Balance(0.0, 0.0)
     classes = parities(metric)
@@ -125,9 +129,10 @@ def _checked(metric: Metric, name: str, axis: int, value: Any) -> np.ndarray:
     return velocities
 
 
-def _areas(metric: Metric, density: np.ndarray, axis: int) -> np.ndarray:
-    """Return rho* times the area of each boundary point."""
-    ends = np.take(metric.weights * density, [0, -1], axis=axis) * 2.0
+def _areas(metric: Metric, rho: np.ndarray, axis: int) -> np.ndarray:
+    """Return rho* times the area of each boundary point; rho : see `balanced`."""
+    shape = [2 if n == axis else size for n, size in enumerate(metric.shape)]
+    ends = point_weights(shape, metric.sides) * rho * 2.0
     return np.moveaxis(ends, axis, 0) / metric.spacing[axis] * float(np.prod(metric.spacing))
 
 
@@ -310,7 +315,8 @@ class Projection:
         The lower boundary is first; values are positive along the axis, 0 by default. Inflow and outflow must balance
         in each class of points that differences over two grid spacings connect.
         """
-        normals, balance = balanced(self.metric, self._density * self.metric.jacobian, (x, y, z))
+        rho = np.broadcast_to(self._density * self.metric.jacobian, self.metric.shape)
+        normals, balance = balanced(self.metric, lambda axis: rho.take([0, -1], axis), (x, y, z))
         values = [one.astype(self._real) for one in normals]
         if self._normal is not None:
             for array, one in zip(self._normal, values, strict=True):
