@@ -56,11 +56,12 @@ def column(bed, depth, speed, along):
 # -- what stands outside -------------------------------------------------------------------------------------------
 
 
-def stage(level, bed, away, first, second, mirrored):
+def stage(level, bed, bed_at_face, away, first, second, mirrored):
     """The surface is `level` at the face, half way to the mirrored cell; the speed goes on as inside."""
     if first.speed < -first.wave:
         return column(bed, first.depth, first.speed, first.speed_along)
-    surface = level + clipped(level - mirrored.surface, max(level - bed, 0.0) / 4)
+    most = min(max(level - bed, 0.0), max(first.surface - bed_at_face, 0.0)) / 4
+    surface = level + clipped(level - mirrored.surface, most)
     depth = max(surface - bed, 0.0)
     speed = first.speed + away * clipped(first.speed - second.speed, LARGEST_CHANGE * first.wave)
     return column(bed, depth, min(speed, sqrt(G * depth)), first.speed_along)
@@ -135,10 +136,9 @@ def around(face, inside, most, away):
     return first if away == 1 else first - behind(face - first, inside - first)
 
 
-def inflow(rate, depth, bed, away, first, of_discharges):
+def inflow(rate, depth, bed, bed_at_face, away, first, of_discharges):
     """Depth and discharge at the face, each by at most a quarter off in the ghost; the speed, or the discharge, too."""
-    face = first.bed + (bed - first.bed) / away / 2
-    stands = around(face + depth, first.surface, depth / 4, away) - bed
+    stands = around(bed_at_face + depth, first.surface, depth / 4, away) - bed
     if of_discharges:
         return Water(bed, bed + stands, around(rate, first.across, rate / 4, away), 0.0)
     speed = float(velocity(depth, rate, KAPPA))
@@ -169,15 +169,16 @@ def balanced(inner, wanted, c):
     return brentq(lambda outer: flux_speed(outer, inner, c) - wanted, low, high, xtol=1e-14, rtol=1e-14)
 
 
-def discharge(rate, bed, away, first, second, of_discharges):
+def discharge(rate, bed, bed_at_face, away, first, second, of_discharges):
     """Ghosts from which the march finds the flux `rate`; see docs/development/decisions/0006-discharge-boundary.md."""
-    slope = (bed - first.bed) / away
+    slope = 2 * (bed_at_face - first.bed)
     shore = not of_discharges and slope < -2 * first.depth
     if shore:  # over a bed of its own, as deep at the face as 2 h, under a level surface
         slope, rise = -2 * first.depth, 0.0
     else:
         room = first.depth / 2
-        rise = min(max(first.surface - second.surface, min(slope, 0.0) - room), max(slope, 0.0) + room)
+        least = min(slope, 0.0) - max(first.surface - max(first.bed, bed_at_face), 0.0) / 2
+        rise = min(max(first.surface - second.surface, least), max(slope, 0.0) + room)
     face_bed = first.bed + slope / 2
     surface = first.surface + rise
     face = first.surface + half_slope(first.surface - second.surface, rise)
@@ -186,6 +187,8 @@ def discharge(rate, bed, away, first, second, of_discharges):
     elif away == 2:
         surface -= behind(face - surface, first.surface - surface)
     depth, deep = max(surface - bed, 0.0), max(face - face_bed, 0.0)
+    if rate <= 0 and first.surface <= face_bed:
+        depth = deep = 0.0
     wanted = max(float(velocity(deep, rate, KAPPA)), -4 * sqrt(G * deep))
     inner, next_inner = first.speed, second.speed
     if of_discharges:
@@ -200,17 +203,8 @@ def discharge(rate, bed, away, first, second, of_discharges):
     runs_off = first.across**2 >= G * first.depth**3
     if deep < critical / 2 or (deep < critical and runs_off):
         deep, speed = critical, float(velocity(critical, rate, KAPPA))
-        depth = _critical_surface(first, slope, critical, away) - bed
+        depth = face_bed + critical - bed
     return Water(bed, bed + depth, (deep if of_discharges else depth) * speed, 0.0)
-
-
-def _critical_surface(first, slope, critical, away):
-    """Level, or along the bed where that falls inland by half the critical depth a cell or more."""
-    face = first.bed + slope / 2 + critical
-    if 2 * slope < critical:
-        return face
-    one = face + slope / 2
-    return one if away == 1 else one - behind(face - one, first.surface - one)
 
 
 # -- the face of an implicit line -----------------------------------------------------------------------------------

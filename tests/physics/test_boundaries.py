@@ -118,6 +118,83 @@ def test_discharge_onto_ground_that_rises_inland(rise, film, wet_dry, light_devi
     assert any("of +3000 m3 prescribed" in text for _, text in model.summary_rows)
 
 
+BANK = {"pool below": (-0.3, None), "film": (None, 0.01), "sheet": (None, 1.0), "pool above": (0.5, None)}
+"""Level above the bed of the face, or depth, m."""
+
+
+def beside_a_bank(side, condition, rise, water, light_device, **options):
+    """Bed that falls by `rise` per cell from the side into the domain, over 6 of 20 cells 10 m long."""
+    distance = 10.0 * np.arange(21)
+    line = rise * np.maximum(6.0 - 0.1 * distance, 0.0)
+    line = line if side in ("west", "south") else line[::-1]
+    bed = np.tile(line, (3, 1)) if side in ("west", "east") else np.tile(line, (3, 1)).T
+    grid = eagre.Grid(bed.shape[1] - 1, bed.shape[0] - 1, 10.0, 10.0)
+    level, depth = water
+    given = {"depth": depth} if level is None else {"surface_elevation": 6.0 * rise + level}
+    return eagre.ShallowWater(
+        grid, bed, boundaries=eagre.Boundaries(**{side: condition}), device=light_device, precision="double", **given,
+        **options,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("wet_dry", ["hydrostatic", "kurganov-petrova"])
+@pytest.mark.parametrize("side", ["west", "east", "south", "north"])
+@pytest.mark.parametrize("rise", [0.5, 2.0, 10.0])
+def test_discharge_over_a_bank_into_water(rise, side, wet_dry, light_device):
+    """The bed of the face is far above that of the first cell, and above or below its surface."""
+    for name, water in BANK.items():
+        model = beside_a_bank(side, eagre.Discharge(10.0), rise, water, light_device, wet_dry=wet_dry, manning=0.03)
+        model.advance(20.0)
+        assert model.inflow[side] == pytest.approx(200.0, rel=2e-3), name
+        assert abs(model.diagnostics()["volume_error"]) < 1e-12
+
+
+@pytest.mark.parametrize("wet_dry", ["hydrostatic", "kurganov-petrova"])
+@pytest.mark.parametrize("rate", [0.0, -10.0])
+def test_no_water_enters_over_a_bank_if_water_should_leave(rate, wet_dry, light_device):
+    """A film or a sheet that runs off the bank, and a pool that does not reach it, give nothing."""
+    for name in ("pool below", "film", "sheet"):
+        for rise in (2.0, 10.0):
+            model = beside_a_bank("east", eagre.Discharge(rate), rise, BANK[name], light_device, wet_dry=wet_dry)
+            model.advance(20.0)
+            assert abs(model.inflow["east"]) < 1e-3, name
+
+
+def test_pool_up_to_the_bank(light_device):
+    """The inflow is at most 11 % too large while the surface is less than half the critical depth above the face."""
+    model = beside_a_bank("south", eagre.Discharge(10.0), 2.0, (0.0, None), light_device)
+    model.advance(5.0)
+    assert 50.0 <= model.inflow["south"] < 1.11 * 50.0
+    half = 0.5 * (0.5**2 / 9.81) ** (1.0 / 3.0)
+    model.advance(200.0)
+    assert model.field("surface_elevation")[0].min() > 12.0 + half
+    before = model.inflow["south"]
+    model.advance(220.0)
+    assert model.inflow["south"] - before == pytest.approx(200.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("wet_dry", ["hydrostatic", "kurganov-petrova"])
+@pytest.mark.parametrize("side", ["west", "north"])
+def test_supercritical_inflow_over_a_bank(side, wet_dry, light_device):
+    for rise in (0.5, 2.0, 10.0):
+        for name in ("pool below", "film"):
+            model = beside_a_bank(side, eagre.Inflow(20.0, 0.3), rise, BANK[name], light_device, wet_dry=wet_dry)
+            model.advance(20.0)
+            assert model.inflow[side] == pytest.approx(400.0, rel=0.01), (rise, name)
+
+
+@pytest.mark.parametrize("side", ["east", "south"])
+def test_a_level_above_a_bank_fills_the_ground_behind(side, light_device):
+    """At the critical discharge of the depth above the bank, and to that level in the end."""
+    model = beside_a_bank(side, eagre.Stage(12.0 + 1.5), 2.0, (-1.0, None), light_device, manning=0.05)
+    model.advance(4.0)
+    first, critical = model.inflow[side], 20.0 * math.sqrt(9.81 * 1.5**3)
+    model.advance(8.0)
+    assert (model.inflow[side] - first) / 4.0 == pytest.approx(critical, rel=0.01)
+    model.advance(3000.0)
+    assert model.field("surface_elevation") == pytest.approx(13.5, abs=0.02)
+
+
 @pytest.mark.parametrize("wet_dry", ["hydrostatic", "kurganov-petrova"])
 def test_discharge_into_a_film_that_friction_holds(wet_dry, device):
     """To rounding once the first cell is half as deep as critical flow; too much by less than 1 % of that before."""

@@ -122,7 +122,7 @@ def test_a_river_leaves_at_normal_depth(kind, side, light_device):
 
 def test_fast_water_leaves_a_normal_depth_as_it_is():
     c = np.sqrt(GRAVITY)
-    ghost = normal_ghost(GhostCell((1.0, -1.6 * c, 0.4), None, None, 0.0, -0.1, 1.0), 0.7 * c, 0.0, P)
+    ghost = normal_ghost(GhostCell((1.0, -1.6 * c, 0.4), None, None, 0.0, -0.1, -0.05, 1.0), 0.7 * c, 0.0, P)
     assert ghost == pytest.approx((0.9, -1.6 * c, 0.4), rel=1e-12)
 
 
@@ -131,7 +131,7 @@ def test_a_normal_depth_meets_what_travels_out():
     rating, apart = 1.7, []
     for change in (0.08, 0.04, 0.02):
         u, h = rating * (1.0 + change), 1.0
-        w, n, t = normal_ghost(GhostCell((h, -u * h, 0.3 * h), None, None, 0.0, -0.5, 1.0), rating, 0.0, P)
+        w, n, t = normal_ghost(GhostCell((h, -u * h, 0.3 * h), None, None, 0.0, -0.5, -0.25, 1.0), rating, 0.0, P)
         depth = w + 0.5
         assert -n / depth == pytest.approx(rating * depth ** (2.0 / 3.0), rel=1e-12)
         assert t / depth == pytest.approx(0.3, rel=1e-12)

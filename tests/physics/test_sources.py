@@ -77,6 +77,22 @@ def test_air_pressure_has_a_gradient_of_second_order_at_the_sides(axis):
     assert not forces[1 - axis].any()
 
 
+@pytest.mark.parametrize("along", ["x", "y"])
+def test_periodic_air_pressure_drives_no_mean_current(along, light_device):
+    """The gradient is a central difference across the periodic sides too, so that its sum is 0."""
+    nx, ny = (12, 3) if along == "x" else (3, 12)
+    grid = eagre.Grid(nx, ny, 1000.0, 1000.0)
+    axis = "xy".index(along)
+    pressure = 2000.0 * np.sin(2.0 * math.pi * (grid.mesh()[axis] / 12e3) + 0.7)
+    sides = ("west", "east") if along == "x" else ("south", "north")
+    periodic = eagre.Boundaries(**{side: eagre.boundaries.Periodic() for side in sides})
+    model = box(light_device, eagre.AtmosphericPressure(pressure), periodic, nx, ny, depth=10.0)
+    model.advance(2000.0)
+    moved = model.field(f"discharge_{along}")
+    assert np.abs(moved).max() > 0.1
+    assert abs(moved.mean()) < 0.02 * np.abs(moved).max()
+
+
 def test_rain_cannot_be_negative():
     for rain in (eagre.Rain(-1e-5), eagre.Rain(1e-5, pattern=np.full((5, 7), -1.0))):
         with pytest.raises(eagre.InputError, match="rain"):

@@ -37,6 +37,17 @@ def test_a_stage_rises_by_a_centimetre_a_hectopascal():
         assert found.north[0].condition.level(time) == pytest.approx(0.25 + rise, abs=1e-12)
 
 
+@pytest.mark.parametrize("side", ["east", "south"])
+@pytest.mark.parametrize(("start", "stop"), [(500.0, 1500.0), (1600.0, 3400.0), (2000.0, 6000.0)])
+def test_the_pressure_is_that_of_the_cells_of_the_segment(start, stop, side):
+    """The ends are rounded to faces, as for the condition itself: 500 to 0 and 1500 to 2000 m."""
+    pressure = field(GRID, TIMES, lambda x, y, t: 1e5 - 0.05 * (y if side == "east" else x), "pressure", 4000.0)
+    given = eagre.Boundaries(**{side: [BoundarySegment(start, stop, eagre.Stage(0.0))]})
+    cells = next(one for one in given.segments(GRID) if isinstance(one.condition, eagre.Stage))
+    found = getattr(with_static_level(given, pressure, GRID, 0.0, 7200.0, 1e5), side)[0].condition.level(0.0)
+    assert found == pytest.approx(0.05 * 500.0 * (cells.first + cells.last) / 9810.0, rel=1e-9)
+
+
 def test_water_under_a_low_that_the_sides_know_stays_at_rest(light_device):
     """A level that knows the pressure lets nothing in or out; one that does not lets the water run."""
     steady = field(GRID, [0.0, 1e6], lambda x, y, t: 1e5 - 0.2 * y, "pressure", 4000.0)

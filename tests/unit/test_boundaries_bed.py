@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.boundaries import Boundaries, BoundarySegment, Outflow, Periodic
+from eagre.boundaries import Boundaries, BoundarySegment, Discharge, Inflow, Outflow, Periodic, Stage
 from eagre.boundaries.ghosts import padded_bed
 
 GRID = eagre.Grid(6, 5, 1.0, 1.0)
@@ -46,6 +46,15 @@ def test_bed_beside_an_open_part_goes_on_with_its_slope(bed):
     for k in (1, 2):
         assert found[3:6, -3 + k] == pytest.approx(bed[1:4, -1] + k * slope)
         np.testing.assert_array_equal(found[6:8, -3 + k], bed[4:, -1 - k])
+
+
+@pytest.mark.parametrize("condition", [Stage(0.5), Discharge(1.0), Inflow(9.0, 0.5)])
+def test_bed_beside_a_prescribed_level_or_discharge_does_not_rise(bed, condition):
+    found = padded(bed, Boundaries(north=condition))
+    fall = np.minimum(bed[-1] - bed[-2], 0.0)
+    assert (fall < 0.0).any() and (fall == 0.0).any()
+    for k in (1, 2):
+        assert found[-3 + k, 2:-2] == pytest.approx(bed[-1] + k * fall)
 
 
 def test_bed_of_a_single_cell_is_mirrored_twice():

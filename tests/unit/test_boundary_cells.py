@@ -22,19 +22,22 @@ P = Parameters(0.65, 1.0 / 2.6, 1e-4, 1e-16, 1e-7, 9.81, 1.0, 1.0, 0.0, 0.0)
 
 
 def ghosts_of(kind, away, **switches):
-    """The ghost `away` cells outside: a function (bed, first, second, mirrored, value, level)."""
+    """The ghost `away` cells outside: a function (bed, face, first, second, mirrored, value, level)."""
     ghost = PlainDevice().program(kind.ghost, "double", switches)
 
-    def one(bed, first, second, mirrored, value=0.0, level=0.0):
+    def one(bed, face, first, second, mirrored, value=0.0, level=0.0):
         near, copied = ((water.surface, water.across, water.along) for water in (first, mirrored))
         inner = (second.surface, second.across, second.bed)
-        return ghost(GhostCell(near, inner, copied, first.bed, bed, float(away)), value, level, P)
+        return ghost(GhostCell(near, inner, copied, first.bed, bed, face, float(away)), value, level, P)
 
     return one
 
 
-def cells(rng, count):
-    """Water in two cells and the bed of a ghost one or two cells outside: slow, fast, thin, or none."""
+def cells(rng, count, level=False):
+    """Water in two cells, the bed of a ghost one or two cells outside and of the face: slow, fast, thin, or none.
+
+    level : whether the bed of the ghost is that of the face where it rises
+    """
     for k in range(count):
         away = 1 + k % 2
         first_bed, slope = rng.uniform(-0.5, 0.5), rng.choice([0.0, 0.02, 0.4, 2.0]) * rng.uniform(-1, 1)
@@ -47,7 +50,8 @@ def cells(rng, count):
             near = found[0]
             depth = max(near.depth + slope + rng.uniform(-0.02, 0.02), 0.0)
             found[1] = Water(found[1].bed, found[1].bed + depth, near.across * rng.uniform(0.97, 1.03), near.along)
-        yield away, first_bed + away * slope, *found, found[away - 1]
+        face = first_bed + 0.5 * slope
+        yield away, (face if level and slope > 0.0 else first_bed + away * slope), face, *found, found[away - 1]
 
 
 def assert_same(got, expected, *state):
@@ -59,17 +63,17 @@ def assert_same(got, expected, *state):
                                                (NormalDepth, "normal_depth")])  # fmt: skip
 def test_what_stands_outside(kind, formula, rng):
     ghosts = {away: ghosts_of(kind, away) for away in (1, 2)}
-    for away, bed, first, second, mirrored in cells(rng, 2000):
+    for away, bed, face, first, second, mirrored in cells(rng, 2000, kind is Stage):
         level, wave, rating = rng.uniform(-1, 2), rng.uniform(-0.3, 0.3), rng.uniform(0.2, 8.0)
         if formula == "stage":
-            value, expected = level, plain.stage(level, bed, away, first, second, mirrored)
+            value, expected = level, plain.stage(level, bed, face, away, first, second, mirrored)
         elif formula == "absorbing":
             value, expected = wave, plain.absorbing(wave, level, bed, away, first, second)
         elif formula == "normal_depth":
             value, expected = rating, plain.normal_depth(rating, bed, first)
         else:
             value, expected = 0.0, plain.outflow(bed, first)
-        got = ghosts[away](bed, first, second, mirrored, value, level)
+        got = ghosts[away](bed, face, first, second, mirrored, value, level)
         assert_same(got, expected, away, bed, first, second, level, wave, rating)
 
 
@@ -77,15 +81,15 @@ def test_what_stands_outside(kind, formula, rng):
 @pytest.mark.parametrize("kind", [Discharge, Inflow])
 def test_what_brings_a_discharge(kind, of_discharges, rng):
     ghosts = {away: ghosts_of(kind, away, OF_DISCHARGES=of_discharges) for away in (1, 2)}
-    for away, bed, first, second, mirrored in cells(rng, 2000):
+    for away, bed, face, first, second, mirrored in cells(rng, 2000, level=True):
         depth = rng.choice([0.1, 0.5, 1.5]) * rng.uniform(0.7, 1.3)
         rate = rng.choice([0.01, 0.2, 1.0, 10.0]) * rng.uniform(-1.0, 1.0) * 5.0 * depth**1.5
         if kind is Inflow:
             rate = abs(rate)
-            expected = plain.inflow(rate, depth, bed, away, first, of_discharges)
+            expected = plain.inflow(rate, depth, bed, face, away, first, of_discharges)
         else:
-            expected = plain.discharge(rate, bed, away, first, second, of_discharges)
-        got = ghosts[away](bed, first, second, mirrored, rate, depth)
+            expected = plain.discharge(rate, bed, face, away, first, second, of_discharges)
+        got = ghosts[away](bed, face, first, second, mirrored, rate, depth)
         assert_same(got, expected, away, bed, first, second, rate, depth)
 
 
@@ -125,6 +129,22 @@ def test_row_of_a_face_of_the_implicit_model(kind, drying, convection, friction,
         got = row(value, LineEnd(into, end.surface, bed, flux, carried, end.known, dt * end.drag), p)
         expected = plain.row_of(lambda a, b: formula(value, end, a, b))  # noqa: B023
         assert got == pytest.approx(expected, rel=1e-9, abs=1e-9), (end, value)
+
+
+@pytest.mark.parametrize(
+    ("argument", "make"),
+    [
+        ("level", lambda: Absorbing(level=TIDE)),
+        ("slope", lambda: NormalDepth(TIDE, 0.03)),
+        ("manning", lambda: NormalDepth(1e-3, TIDE)),
+        ("depth", lambda: Inflow(FLOOD, TIDE)),
+        ("depth", lambda: Inflow(FLOOD, lambda t: 0.3)),
+        ("level", lambda: Absorbing(level=True)),
+    ],
+)
+def test_arguments_that_cannot_vary(argument, make):
+    with pytest.raises(InputError, match=f"argument {argument} is not a number.*\n.*\n?.*a number(?!, or a Series)"):
+        make()
 
 
 # -- arguments -----------------------------------------------------------------------------------------------------

@@ -63,15 +63,15 @@ def condition_at(boundaries, side, m):
     return next(((one.condition, one.stop - one.start) for one in given if one.start < at < one.stop), (Wall(), 0.0))
 
 
-def ghost(condition, width, bed, away, first, second):
+def ghost(condition, width, bed, face, away, first, second):
     """By the plain formulas."""
     mirrored = (first, second)[away - 1]
     if isinstance(condition, Stage):
-        return plain.stage(condition.level, bed, away, first, second, mirrored)
+        return plain.stage(condition.level, bed, face, away, first, second, mirrored)
     if isinstance(condition, Discharge):
-        return plain.discharge(condition.rate / width, bed, away, first, second, False)
+        return plain.discharge(condition.rate / width, bed, face, away, first, second, False)
     if isinstance(condition, Inflow):
-        return plain.inflow(condition.rate / width, condition.depth, bed, away, first, False)
+        return plain.inflow(condition.rate / width, condition.depth, bed, face, away, first, False)
     if isinstance(condition, Absorbing):
         return plain.absorbing(condition.incoming, condition.level, bed, away, first, second)
     if isinstance(condition, NormalDepth):
@@ -82,14 +82,20 @@ def ghost(condition, width, bed, away, first, second):
 
 
 def bed_beyond(boundaries, side, corners, m):
-    """Bed of both ghosts beside cell m of a side, from the lines of corners: a corner of an open part goes on."""
+    """Bed of both ghosts beside cell m of a side, from the lines of corners: a corner of an open part goes on.
+
+    It does not rise beside a level, a discharge or an inflow. The condition of the later part determines a corner that
+    two parts share.
+    """
     found = np.zeros(2)
     for c in (m, m + 1):
         beside = [condition_at(boundaries, side, k)[0] for k in (c - 1, c) if 0 <= k < corners.shape[1] - 1]
         edge, inner, deeper = corners[:3, c]
-        first, second = (
-            (inner, deeper) if all(one.closed for one in beside) else (2 * edge - inner, 3 * edge - 2 * inner)
-        )
+        first, second = inner, deeper
+        for one in beside:
+            if not one.closed:
+                fall = min(edge - inner, 0.0) if isinstance(one, (Stage, Discharge, Inflow)) else edge - inner
+                first, second = edge + fall, edge + 2 * fall
         found += 0.25 * np.array([edge + first, first + second])
     return found
 
@@ -122,10 +128,11 @@ def test_ghosts_beside_every_cell(boundaries, precision, rng):
         for m in range(beds.shape[1]):
             condition, width = condition_at(boundaries, side, m)
             outside = bed_beyond(boundaries, side, lines_of(side, corners), m)
+            face = lines_of(side, corners)[0, m : m + 2].mean()
             one, two = (Water(beds[k, m], surfaces[k, m], inwards * normal[k, m], along[k, m]) for k in (0, 1))
             for away in (1, 2):
                 bed = outside[away - 1]
-                wanted = ghost(condition, width, bed, away, one, two)
+                wanted = ghost(condition, width, bed, face, away, one, two)
                 got = found[2 - away, m]
                 level = got[0] + (datum + max(bed - datum, 0.0) if single else 0.0)
                 flows = (inwards * got[across], got[3 - across])
@@ -144,7 +151,7 @@ def test_bed_that_a_cell_has_of_a_side_of_one_line():
     table, _ = segment_table(sides.segments(eagre.Grid(2, 3, 1.0, 1.0)), eagre.Grid(2, 3, 1.0, 1.0))
     assert table[:2, 11].tolist() == [1, -1] and table[:2, 10].tolist() == [0, 0]
     levels = edge_levels(sides.segments(grid), grid, padded_bed(np.zeros((4, 2)), False, False), 0.2)
-    assert levels.shape == (4, 5, 3) and levels[0, 0].tolist() == [-0.2] * 3
+    assert levels.shape == (4, 6, 3) and levels[0, 0].tolist() == [-0.2] * 3
 
 
 def test_more_kinds_than_a_pass_has_are_refused():
@@ -218,7 +225,7 @@ def test_levels_and_beds_of_faces(rng):
         for m in range(5 if number < 2 else 6):
             condition, _ = condition_at(FIRST, side, m)
             level = condition.level - 0.25 if isinstance(condition, Absorbing) else wanted[type(condition)]
-            beds = [lines[k, m + 2] for k in (2, 3, 1, 0)]
+            beds = [lines[k, m + 2] for k in (2, 3, 1, 0)] + [lines_of(side, corners)[0, m : m + 2].mean()]
             assert levels[number, :, m] == pytest.approx([level, *beds], rel=1e-14)
 
 

@@ -18,19 +18,22 @@ from oracle.shallow_water import DepthOracle
 DX, DY, KAPPA = 1.0, 1.5, 1e-2
 
 
-def beyond(condition, bed, away, first, second, of_discharges):
+def beyond(condition, bed, face, away, first, second, of_discharges):
     """Water outside an open side (`oracle.boundaries`)."""
     if isinstance(condition, Stage):
-        return plain.stage(condition.level, bed, away, first, second, (first, second)[away - 1])
+        return plain.stage(condition.level, bed, face, away, first, second, (first, second)[away - 1])
     if isinstance(condition, Discharge):
-        return plain.discharge(condition.rate, bed, away, first, second, of_discharges)
+        return plain.discharge(condition.rate, bed, face, away, first, second, of_discharges)
     if isinstance(condition, Absorbing):
         return plain.absorbing(condition.incoming, condition.level, bed, away, first, second)
     return plain.outflow(bed, first)
 
 
 class OpenOracle(DepthOracle):
-    """With conditions in place of names of sides where they are open; their bed goes on with its slope."""
+    """With conditions in place of names of sides where they are open; their bed goes on with its slope.
+
+    It does not rise beside a level or a discharge.
+    """
 
     def pad_bed(self, bed):
         walls = {side: kind if isinstance(kind, str) else "wall" for side, kind in self.sides.items()}
@@ -41,6 +44,8 @@ class OpenOracle(DepthOracle):
                 lines = self.lines(side, padded)
                 for k in (1, 0):
                     lines[k] = 2 * lines[k + 1] - lines[k + 2]
+                    if isinstance(kind, (Stage, Discharge)):
+                        lines[k] = np.minimum(lines[k], lines[2])
         return padded
 
     def lines(self, side, array):
@@ -54,13 +59,14 @@ class OpenOracle(DepthOracle):
             if isinstance(kind, str):
                 continue
             depth, hu, hv, bed = (self.lines(side, one) for one in (*padded, self.centre))
+            faces = self.lines(side, self.face_x if side in ("west", "east") else self.face_y)[2]
             across, along = (hu, hv) if side in ("west", "east") else (hv, hu)
             sign = 1.0 if side in ("west", "south") else -1.0
             for m in range(2, depth.shape[1] - 2):
                 one, two = (Water(bed[k, m], bed[k, m] + depth[k, m], sign * across[k, m], along[k, m]) for k in (2, 3))
                 for away in (1, 2):
                     at = 2 - away
-                    found = beyond(kind, bed[at, m], away, one, two, self.wet_dry != "hydrostatic")
+                    found = beyond(kind, bed[at, m], faces[m], away, one, two, self.wet_dry != "hydrostatic")
                     depth[at, m], across[at, m], along[at, m] = found.depth, sign * found.across, found.along
         return padded
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from eagre.boundaries.base import Condition
 from eagre.boundaries.conditions.stage import Stage
-from eagre.boundaries.sides import SIDES, Boundaries, BoundarySegment
+from eagre.boundaries.sides import SIDES, Boundaries, BoundarySegment, cells_of
 from eagre.constants import GRAVITY, WATER_DENSITY
 from eagre.grid import Grid
 from eagre.plausible import check_plausible
@@ -57,12 +57,11 @@ def with_static_level(
 
 def _stages(condition: Condition | Sequence[BoundarySegment], side: str, grid: Grid) -> dict[int, np.ndarray]:
     """Return the cells of each stage along a side, by the number of its segment."""
-    centres = grid.y if side in ("west", "east") else grid.x
+    count, size, origin = (grid.ny, grid.dy, grid.y0) if side in ("west", "east") else (grid.nx, grid.dx, grid.x0)
     if isinstance(condition, Condition):
-        return {0: np.arange(centres.size)} if isinstance(condition, Stage) else {}
+        return {0: np.arange(count)} if isinstance(condition, Stage) else {}
     stages = [(n, segment) for n, segment in enumerate(condition) if isinstance(segment.condition, Stage)]
-    cells_of_stages = {n: np.flatnonzero((centres > segment.start) & (centres < segment.stop)) for n, segment in stages}
-    return {n: cells for n, cells in cells_of_stages.items() if cells.size}
+    return {n: np.arange(*cells_of(segment, size, origin)) for n, segment in stages}
 
 
 def _weights(pressure: TimeVaryingField, grid: Grid, side: str, cells: np.ndarray) -> np.ndarray:

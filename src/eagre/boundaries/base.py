@@ -45,6 +45,7 @@ class GhostCell(NamedTuple):
     copied: Any  # (w, n, t) of the interior cell as far inside as the ghost is outside
     bed_1: Any  # bed of `near`
     bed_k: Any  # bed of the ghost
+    bed_face: Any  # bed of the boundary face
     m: Any  # distance of the ghost from `near`, 1 or 2 cells
 
 
@@ -98,7 +99,7 @@ class Condition:
 
     All elevations are relative to the base of the ghost (`eagre.kernels.elevation`); only their differences are
     meaningful. At closed conditions the bed of the ghosts mirrors the interior. At open conditions the bed is
-    extrapolated linearly.
+    extrapolated linearly; with `level_ghosts` it does not rise outwards.
 
     For the ADI model a subclass defines a kernel function
     ``line_end(value, end, p)`` that returns (B, E, D) of the boundary face in
@@ -116,39 +117,44 @@ class Condition:
     keeps_level: ClassVar[bool] = True  # whether `still_level` is an elevation
     line_end: ClassVar[Cell | None] = None
     line_end_in_corner: ClassVar[Cell | None] = None  # replaces `line_end` in a cell with two open boundaries
+    level_ghosts: ClassVar[bool] = False  # whether the bed of ghosts is level where the bed rises outwards
     gives_flux: ClassVar[bool] = False  # whether `line_series` is the flux, m2 s-1
     periodic: ClassVar[bool] = False
     closed: ClassVar[bool] = False
     may_be_inside: ClassVar[bool] = False  # whether the discharge can be a source inside the domain
 
     def __post_init__(self) -> None:
-        for name, (_, key) in keys_of(type(self)).items():
-            self._check_argument(name, key)
+        for name, (kind, key) in keys_of(type(self)).items():
+            self._check_argument(name, key, varies=Series in get_args(kind))
 
-    def _check_argument(self, name: str, key: Key) -> None:
-        """Raise `InputError` if an argument is neither a number nor a `Series`, for example a string with a unit."""
+    def _check_argument(self, name: str, key: Key, varies: bool) -> None:
+        """Raise `InputError` if an argument is not a number, such as a string; if it `varies`, it can be a `Series`."""
         value = getattr(self, name)
         if value is None and getattr(type(self), name, 0.0) is None:
             return
-        if isinstance(value, (Real, Series)) or (isinstance(value, np.ndarray) and value.ndim == 0):
-            if not isinstance(value, Series) and not math.isfinite(float(value)):
+        if varies and isinstance(value, Series):
+            if key.quantity:
+                check_plausible(key.quantity, value.values, name, value.name)
+            return
+        number = isinstance(value, Real) and not isinstance(value, bool)
+        if number or (isinstance(value, np.ndarray) and value.ndim == 0):
+            if not np.isfinite(value):
                 raise InputError(
                     f"{name} = {value} of {type(self).__name__}", allowed="a finite number",
                     problem=f"The argument {name} is not finite.",
                 )  # fmt: skip
             if key.quantity:
-                values, source = (value.values, value.name) if isinstance(value, Series) else (value, "")
-                check_plausible(key.quantity, values, name, source)
+                check_plausible(key.quantity, value, name)
             return
         likely = str(key.example if key.example is not None else 0.0).split()[0]
-        if callable(value):
+        if varies and callable(value):
             likely = "Series.sampled(function, end=86400.0, every=60.0)"
-        elif isinstance(value, np.ndarray | list | tuple):
+        elif varies and isinstance(value, np.ndarray | list | tuple):
             likely = "Series(times, values)"
         raise InputError(
-            f"{name} = {value!r} of {type(self).__name__}", allowed=f"{key.what}: a number, or a Series",
+            f"{name} = {value!r} of {type(self).__name__}", allowed=f"{key.what}: a number{', or a Series' * varies}",
             fix=f"{type(self).__name__}({name}={likely})",
-            problem=f"The argument {name} is neither a number nor a Series.",
+            problem=f"The argument {name} is {'neither a number nor a Series' if varies else 'not a number'}.",
         )  # fmt: skip
 
     def check(self, side: str, width: float, gravity: float) -> None:

@@ -13,7 +13,8 @@ from eagre.kernels.roots import select
 
 # Columns of a face. BOOK: row of the water balance, or -1; KIND, ELEVATIONS: kind and elevations of the condition.
 SEGMENT, CLOSED, BOOK, KIND, ELEVATIONS = 0, 1, 2, 3, 4
-LEVEL, BED_1, BED_2, BED_GHOSTS = 0, 1, 2, 3  # level of the condition, bed of two interior cells and of two ghosts, m
+# Level of the condition, bed of two interior cells, of two ghosts and of the face, m.
+LEVEL, BED_1, BED_2, BED_GHOSTS, BED_FACE = 0, 1, 2, 3, 5
 WEST, EAST, SOUTH, NORTH = 0, 1, 2, 3  # indices of the sides, in the order of `SIDES`
 
 
@@ -60,16 +61,19 @@ def edge_levels(segments: Sequence[FaceRange], grid: Grid, padded_bed: np.ndarra
 
     Returns
     -------
-    (4, 5, max(nx, ny)) array
-        Indices: side; LEVEL, BED_1, BED_2, BED_GHOSTS or BED_GHOSTS + 1, m relative to the datum; cell along the side.
+    (4, 6, max(nx, ny)) array
+        Indices: side; LEVEL, BED_1, BED_2, BED_GHOSTS, BED_GHOSTS + 1 or BED_FACE, m relative to the datum; cell along
+        the side.
     """
     bed = centre_bed(padded_bed)
-    levels = np.zeros((4, 5, max(grid.shape)))
+    levels = np.zeros((4, 6, max(grid.shape)))
+    corners = (padded_bed.T, padded_bed.T[::-1], padded_bed, padded_bed[::-1])
     for side, lines in enumerate((bed.T, bed.T[::-1], bed, bed[::-1])):
         along = grid.ny if side <= EAST else grid.nx
         second = 3 if len(lines) > 5 else 2  # a domain one cell wide has no second cell
         for column, line in ((BED_1, 2), (BED_2, second), (BED_GHOSTS, 1), (BED_GHOSTS + 1, 0)):
             levels[side, column, :along] = lines[line][2 : 2 + along]
+        levels[side, BED_FACE, :along] = 0.5 * (corners[side][2][2 : 2 + along] + corners[side][2][3 : 3 + along])
     for segment in segments:
         level = segment.condition.level_over(datum)
         levels[SIDES.index(segment.side), LEVEL, segment.first : segment.last] = level

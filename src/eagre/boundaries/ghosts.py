@@ -85,6 +85,16 @@ def corner_mean(bed, j, i):
 
 
 @cell
+def face_bed(bed, j, i, across, sign):
+    """Bed of the low (sign 1) or the high (-1) face of cell (j, i) across x (1) or y (2), m: mean of two corners."""
+    if across == 1:
+        i += 0 if sign > 0 else 1
+        return real(0.5) * (bed[j, i] + bed[j + 1, i])
+    j += 0 if sign > 0 else 1
+    return real(0.5) * (bed[j, i] + bed[j, i + 1])
+
+
+@cell
 def ghost_cell(q, bed, segments, p, s, m, k):
     """Fill the ghost cell of layer k at cell m of segment s."""
     table, forcing, levels = segments
@@ -102,6 +112,7 @@ def ghost_cell(q, bed, segments, p, s, m, k):
     sj = fj + table[s, STEP_J]
     si = fi + table[s, STEP_I]
     bed_k, bed_1, bed_2 = corner_mean(bed, j, i), corner_mean(bed, fj, fi), corner_mean(bed, sj, si)
+    bed_face = face_bed(bed, fj, fi, across, table[s, SIGN])
     level = base(bed_k)  # reference of all elevations, so that the result is eta of the ghost
     eta, n, t = ghost_of_kind(
         table[s, KIND],
@@ -109,7 +120,7 @@ def ghost_cell(q, bed, segments, p, s, m, k):
         (q[0, fj, fi] + (base(bed_1) - level), sign * q[across, fj, fi], q[along, fj, fi]),
         (q[0, sj, si] + (base(bed_2) - level), sign * q[across, sj, si], bed_2 - level),
         (q[0, cj, ci] + (base(corner_mean(bed, cj, ci)) - level), sign * q[across, cj, ci], q[along, cj, ci]),
-        bed_1 - level, bed_k - level, real(k + 1)),
+        bed_1 - level, bed_k - level, bed_face - level, real(k + 1)),
         real(forcing[s]) - real(table[s, ELEVATIONS] & 1) * level,
         levels[s] - real(table[s, ELEVATIONS] >> 1) * level, p,
     )  # fmt: skip
@@ -272,7 +283,8 @@ def padded_bed_of_rows(
 def padded_bed(bed: np.ndarray, periodic_x: bool, periodic_y: bool, segments: Sequence[FaceRange] = ()) -> np.ndarray:
     """Return the bed at the corners with two ghost rows and columns: mirrored at walls, repeated at periodic sides.
 
-    At open segments the bed is extrapolated with the slope of the last cell, as is the surface of a uniform flow.
+    At open segments the bed is extrapolated with the slope of the last cell, as is the surface of a uniform flow. With
+    `Condition.level_ghosts` it is level where it would rise, so that the ghosts are wet where the face is.
 
     bed : (ny + 1, nx + 1), m. Returns (ny + 5, nx + 5), m.
     """
@@ -294,6 +306,7 @@ def padded_bed(bed: np.ndarray, periodic_x: bool, periodic_y: bool, segments: Se
         view = view if segment.side in ("south", "west") else view[::-1]
         extent = slice(segment.first + LAYERS, segment.last + LAYERS + 1)
         edge, slope = view[LAYERS, extent], view[LAYERS, extent] - view[LAYERS + 1, extent]
+        slope = np.minimum(slope, 0.0) if segment.condition.level_ghosts else slope
         for k in range(1, LAYERS + 1):
             view[LAYERS - k, extent] = edge + k * slope
     return padded

@@ -7,13 +7,14 @@ path between adjacent cells crosses, without gaps, for any cell size.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from eagre.arguments import of_type
 from eagre.backend.compilation.cells import cell
 from eagre.boundaries.base import Condition
 from eagre.errors import InputError
@@ -68,7 +69,7 @@ def check_inside(internal: Any, grid: Grid) -> list[tuple[str, np.ndarray, Inter
         If an object is not a line or area, a condition is not supported inside the domain, or a point is outside the
         domain.
     """
-    if isinstance(internal, InternalLine) or not all(isinstance(one, InternalLine) for one in internal):
+    if not isinstance(internal, Iterable) or not all(isinstance(one, InternalLine) for one in internal):
         raise InputError(
             f"internal = {internal!r}",
             allowed="a list of InternalLine(points, condition) and InternalArea(points, condition)",
@@ -87,6 +88,7 @@ def check_inside(internal: Any, grid: Grid) -> list[tuple[str, np.ndarray, Inter
             problem="The names of internal lines and areas are not unique.",
         )  # fmt: skip
     for name, _, line in lines:
+        of_type(f"condition of {name}", line.condition, Condition, "Wall()")
         if not is_wall(line) and not line.condition.may_be_inside:
             raise InputError(
                 f"{type(line.condition).__name__} on {name}", allowed="Wall() or Discharge(..) inside the domain",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from eagre.arguments import real_number
+from eagre.arguments import of_type, real_number
 from eagre.boundaries.base import Condition, InitialWater
 from eagre.boundaries.conditions.wall import Wall
 from eagre.boundaries.internal import InternalLine
@@ -129,6 +129,12 @@ class Boundaries:
         return segments
 
     @property
+    def periodic(self) -> tuple[str, ...]:
+        """Axes along which the domain is periodic."""
+        sides = {"x": self.west, "y": self.south}
+        return tuple(axis for axis, side in sides.items() if isinstance(side, Condition) and side.periodic)
+
+    @property
     def closed(self) -> bool:
         """True if no water can cross the boundary: walls and periodic sides only."""
         return all(condition.closed for side in SIDES for condition in _conditions(getattr(self, side)))
@@ -164,10 +170,19 @@ def _check_side(side: str, condition: Any) -> None:
             fix=f"{side} = Wall(), or {side} = [BoundarySegment(0.0, 100.0, Outflow())]",
             problem=f"The {side} side is neither a boundary condition nor a list of boundary segments.",
         )
+    for segment in condition:
+        of_type(f"condition of a segment of the {side} side", segment.condition, Condition, "Wall()")
 
 
 def _conditions(condition: Condition | Sequence[BoundarySegment]) -> list[Condition]:
     return [condition] if isinstance(condition, Condition) else [segment.condition for segment in condition]
+
+
+def cells_of(segment: BoundarySegment, size: float, origin: float) -> tuple[int, int]:
+    """Return the first cell of a segment and the cell after its last; size, origin : of the cells along the side, m."""
+    ends = [real_number(name, getattr(segment, name)) for name in ("start", "stop")]
+    first, last = (round((end - origin) / size) if math.isfinite(end) else -1 for end in ends)
+    return first, last
 
 
 def _side(side: str, condition: Condition | Sequence[BoundarySegment], grid: Grid) -> list[FaceRange]:
@@ -183,8 +198,7 @@ def _side(side: str, condition: Condition | Sequence[BoundarySegment], grid: Gri
                 f"a periodic segment of the {side} side", allowed="Periodic() on a whole side",
                 problem="A boundary segment cannot be periodic.",
             )  # fmt: skip
-        ends = [real_number(name, getattr(segment, name)) for name in ("start", "stop")]
-        first, last = (round((end - origin) / size) if math.isfinite(end) else -1 for end in ends)
+        first, last = cells_of(segment, size, origin)
         if not (0 <= first < last <= cells):
             raise InputError(
                 f"the segment {segment.start:.10g} m .. {segment.stop:.10g} m of the {side} side",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from eagre.checks import check_until
+from eagre.checks import check_until, checked_count
 from eagre.errors import BlowUpError
 from eagre.stepping.checkpoint import InMemoryCheckpoint, State
 from eagre.time_varying.series import Series
@@ -16,6 +16,9 @@ class Failure(NamedTuple):
 
     what: str
     cell: tuple[int, int] | None = None  # (j, i) of the first invalid cell, if known
+
+
+MAX_STEPS = 2**53  # larger numbers of steps are not exact in the clock of a device
 
 
 class Stepper(Protocol):
@@ -80,7 +83,7 @@ def advance(
     check_until(until, stepper.time)
     for one in series:
         one.covers(stepper.time, until)
-    left = max_steps if max_steps is not None else 2**53
+    left = MAX_STEPS if max_steps is None else checked_count("max_steps", max_steps, 0, MAX_STEPS)
     while left > 0 and stepper.time < until:
         checkpoint.keep()
         steps_completed = stepper.step(until, min(left, check_interval))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,13 +32,14 @@ class AtmosphericPressure(Term):
     Parameters
     ----------
     pressure : (ny, nx) array, Pa
-        Pressure at cell centres.
+        Pressure at cell centres. Along a periodic axis it is periodic.
     factor : float or Series
         Factor in time.
     """
 
     pressure: np.ndarray
     factor: float | Series = 1.0
+    periodic: tuple[str, ...] = field(default=(), init=False)
 
     force_cell: ClassVar[Cell | None] = atmospheric_pressure
 
@@ -48,15 +49,22 @@ class AtmosphericPressure(Term):
         check_pressure_of_force(pressure, "pressure")
         span = np.ptp(pressure) * np.abs(factor.values).max()
         check_plausible("pressure_anomaly", -span, "pressure", "the product of pressure and factor")
-        acceleration = -gradient(pressure, grid, along) / WATER_DENSITY
+        acceleration = -gradient(pressure, grid, along, along in self.periodic) / WATER_DENSITY
         return (Quantity.of(acceleration, factor),)
+
+    def in_domain(self, periodic: Sequence[str]) -> Term:
+        term = replace(self)
+        object.__setattr__(term, "periodic", tuple(periodic))
+        return term
 
     def for_ensemble(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
         self.reject_ensemble("its gradient along y would couple the members")
 
 
-def gradient(values: np.ndarray, grid: Grid, along: str) -> np.ndarray:
-    """Gradient at centres along "x" or "y": second order, one-sided at the boundaries."""
+def gradient(values: np.ndarray, grid: Grid, along: str, periodic: bool) -> np.ndarray:
+    """Gradient at centres along "x" or "y": second order, one-sided at boundaries that are not periodic."""
     axis, size = (1, grid.dx) if along == "x" else (0, grid.dy)
     cells = values.shape[axis]
+    if periodic:
+        return (np.roll(values, -1, axis) - np.roll(values, 1, axis)) / (2.0 * size)
     return np.gradient(values, size, axis=axis, edge_order=2 if cells > 2 else 1) if cells > 1 else 0.0 * values

@@ -55,6 +55,10 @@ class Coriolis(Term):
                 fix="Coriolis(latitude=35.0)",
                 problem="The Coriolis term needs either latitude or f.",
             )
+        if not math.isfinite(real_number("beta", self.beta)):
+            raise InputError(
+                f"beta = {self.beta}", allowed="a finite number, m-1 s-1", problem="The value of beta is not finite."
+            )
         if self.f is not None:
             check_plausible("coriolis", real_number("f", self.f), "f")
         if self.latitude is not None and not -90.0 <= real_number("latitude", self.latitude) <= 90.0:

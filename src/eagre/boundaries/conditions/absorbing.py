@@ -35,7 +35,7 @@ def absorbing_ghost(cell_data, value, level, p):
     is prescribed at the face, as the mean of the ghost and the interior cell. u - 2 c is extrapolated with its interior
     slope. For water at rest the ghost is at rest exactly.
     """
-    near, second, _, bed_1, bed_k, m = cell_data
+    near, second, _, bed_1, bed_k, _, m = cell_data
     zero = real(0.0)
     w_1, n_1, t_1 = near
     w_2, n_2, bed_2 = second

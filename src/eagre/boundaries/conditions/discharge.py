@@ -47,18 +47,6 @@ def slope_behind(rise, inner, p):
 
 
 @cell
-def inflow_surface(w_1, bed_1, bed_k, slope, m, critical, p):
-    """Surface of ghost m for a depth `critical` above the bed of the face, with the surface w_1 inside."""
-    face = bed_1 + real(0.5) * slope + critical
-    if real(2.0) * slope < critical:
-        return face
-    first = bed_1 + slope + critical
-    if m < real(1.5):
-        return first
-    return first - slope_behind(face - first, w_1 - first, p)
-
-
-@cell
 def shore_or_slope(w_1, w_2, h_1, bed_rise):
     """Bed rise and limited surface rise per cell towards the outside, and whether the cell is at a wet-dry front.
 
@@ -72,7 +60,8 @@ def shore_or_slope(w_1, w_2, h_1, bed_rise):
     if slope > bed_rise:
         return slope, zero, True
     margin = real(0.5) * h_1
-    return slope, min(max(w_1 - w_2, min(slope, zero) - margin), max(slope, zero) + margin), False
+    lowest = min(slope, zero) - real(0.5) * max(h_1 - max(real(0.5) * slope, zero), zero)
+    return slope, min(max(w_1 - w_2, lowest), max(slope, zero) + margin), False
 
 
 @cell
@@ -104,18 +93,20 @@ def discharge_ghost(cell_data, value, level, p):
     bed. Outflow is limited to 4 times the wave speed: a faster ghost hardly increases the outflow and shortens the time
     step. If the kernel reconstructs discharges, u below is the velocity for the depth at the face.
     """
-    near, second, _, bed_1, bed_k, m = cell_data
+    near, second, _, bed_1, bed_k, bed_face, m = cell_data
     zero = real(0.0)
     w_1, n_1, _ = near
     w_2, n_2, bed_2 = second
     h_1 = max(w_1 - bed_1, zero)
-    slope, rise, shore = shore_or_slope(w_1, w_2, h_1, (bed_k - bed_1) / m)
+    slope, rise, shore = shore_or_slope(w_1, w_2, h_1, real(2.0) * (bed_face - bed_1))
     bed_face = bed_1 + real(0.5) * slope
     w_k, w_face = surfaces(w_1, w_2, h_1, bed_face, slope, rise, m, p)
     h_k = max(w_k - bed_k, zero)
     h_face = max(w_face - bed_face, zero)
     q = max(value, zero)
     critical = (q * q / p.g) ** real(1.0 / 3.0)
+    if value <= zero and w_1 <= bed_face:  # no water reaches the face
+        h_k, h_face = zero, zero
     over_face = desingularised_inverse(h_face, p.kappa4)
     u_1 = n_1 * (over_face if OF_DISCHARGES else desingularised_inverse(h_1, p.kappa4))
     u_2 = n_2 * (over_face if OF_DISCHARGES else desingularised_inverse(max(w_2 - bed_2, zero), p.kappa4))
@@ -129,7 +120,7 @@ def discharge_ghost(cell_data, value, level, p):
         u -= slope_behind(u_out - u, u_1 - u, p)
     if h_face < critical and (h_face < real(0.5) * critical or n_1 * n_1 >= p.g * h_1 * h_1 * h_1):
         h_face = critical
-        h_k = inflow_surface(w_1, bed_1, bed_k, slope, m, critical, p) - bed_k
+        h_k = bed_face + critical - bed_k
         u = q * desingularised_inverse(critical, p.kappa4)
     return bed_k + h_k, (h_face if OF_DISCHARGES else h_k) * u, zero
 
@@ -196,6 +187,7 @@ class Discharge(PrescribedDischarge):
     line_end = discharge_end
     line_end_in_corner = discharge_end_in_corner
     gives_flux = True
+    level_ghosts = True
     may_be_inside = True
 
     def deepest_arrival(self, width: float, lowest_bed: float, gravity: float) -> float:

@@ -27,10 +27,9 @@ def around_face(face, inside, bound, m, p):
 @cell
 def inflow_ghost(cell_data, value, level, p):
     """Set the unit discharge `value` and the depth `level` at the face, independent of the interior."""
-    near, _, _, bed_1, bed_k, m = cell_data
+    near, _, _, bed_1, bed_k, bed_face, m = cell_data
     w_1, n_1, _ = near
     h_1 = max(w_1 - bed_1, real(0.0))
-    bed_face = bed_1 + real(0.5) * (bed_k - bed_1) / m
     h_k = around_face(bed_face + level, w_1, real(0.25) * level, m, p) - bed_k
     u = value * desingularised_inverse(level, p.kappa4)
     u_1 = n_1 * desingularised_inverse(h_1, p.kappa4)
@@ -63,6 +62,7 @@ class Inflow(PrescribedDischarge):
     rate: Annotated[float | Series, Key("discharge, m3/s, positive into the domain", "discharge", "2 m3/s")]
     depth: Annotated[float, Key("depth at the boundary, metres", "length", 0.3, "depth")]
     ghost = inflow_ghost
+    level_ghosts = True
     keeps_level = False  # `still_level` is a depth
 
     def still_level(self) -> float:

@@ -19,7 +19,7 @@ def normal_ghost(cell_data, value, level, p):
     value : sqrt(S) / n, so that u = value h^(2/3). One Newton step gives c, starting from the interior depth.
     Supercritical outflow is extrapolated.
     """
-    near, _, _, bed_1, bed_k, _ = cell_data
+    near, _, _, bed_1, bed_k, _, _ = cell_data
     zero = real(0.0)
     w_1, n_1, t_1 = near
     h_1 = max(w_1 - bed_1, zero)

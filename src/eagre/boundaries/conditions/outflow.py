@@ -17,7 +17,7 @@ def extrapolate(cell_data, value, level, p):
 
     Inflow is blocked.
     """
-    near, _, _, bed_1, bed_k, _ = cell_data
+    near, _, _, bed_1, bed_k, _, _ = cell_data
     w, n, t = near
     h = max(min(w - bed_1, w - bed_k), real(0.0))
     return bed_k + h, min(n, real(0.0)), t

@@ -31,10 +31,10 @@ def stage_ghost(cell_data, value, level, p):
     """Ghost state with surface elevation `value` at the face; the velocity is extrapolated with its interior slope.
 
     The surface at the face is the mean of ghost and interior. Inflow is at most critical. Supercritical outflow is
-    extrapolated. The ghost surface differs from `value` by at most a quarter of the ghost depth, so that a dry interior
-    fills.
+    extrapolated. The ghost surface differs from `value` by at most a quarter of the ghost depth and of the depth of the
+    interior surface above the bed of the face, so that a dry interior fills.
     """
-    near, second, copied, bed_1, bed_k, m = cell_data
+    near, second, copied, bed_1, bed_k, bed_face, m = cell_data
     zero = real(0.0)
     w_1, n_1, t_1 = near
     w_k, _, _ = copied
@@ -46,7 +46,7 @@ def stage_ghost(cell_data, value, level, p):
     u_2 = n_2 * desingularised_inverse(max(w_2 - bed_2, zero), p.kappa4)
     bound = real(MAX_CHANGE) * c_1
     u_k = u_1 + m * within(u_1 - u_2, bound)
-    margin = real(0.25) * max(value - bed_k, zero)
+    margin = real(0.25) * min(max(value - bed_k, zero), max(w_1 - bed_face, zero))
     w = value + within(value - w_k, margin)
     h = h_1 if fast else max(w - bed_k, zero)
     u = u_1 if fast else min(u_k, math.sqrt(p.g * h))
@@ -127,6 +127,7 @@ class Stage(Condition):
     ghost = stage_ghost
     line_end = stage_end
     gives_level = True
+    level_ghosts = True
 
     def initial_note(self, water: InitialWater) -> str:
         series, initial = Series.of(self.level), water.level

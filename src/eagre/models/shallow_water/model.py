@@ -282,7 +282,8 @@ class ShallowWater(BaseModel):
     ) -> None:
         self.grid, self.precision = of_type("grid", grid, Grid, "eagre.Grid(200, 100, 10.0, 10.0)"), precision
         self.device = device_for(device, self.kind, grid.cells, precision, scheme)
-        self.boundaries, terms = checked_boundaries(boundaries), terms_of(sources, grid, start_time)
+        self.boundaries = checked_boundaries(boundaries)
+        terms = terms_of(sources, grid, start_time, self.boundaries.periodic)
         self._infiltrates = bool(terms.soil)
         requested = statistics_plan_of(time_statistics, self.variables, QUANTITIES.cells, maps)
         rows = LocalRows.of(self.device, grid, MIN_ROWS)

@@ -14,7 +14,7 @@ from eagre.kernels.water_sums import BLOCK
 from eagre.models.shallow_water_adi import kernels as cells
 from eagre.models.shallow_water_adi import step
 from eagre.models.shallow_water_adi.forcing import row_and_column, terms_along, with_walls
-from eagre.models.shallow_water_adi.initial_state import stopped_at_walls
+from eagre.models.shallow_water_adi.initial_state import stopped_at_walls, with_given_fluxes
 from eagre.models.shallow_water_adi.kernels import infiltrate
 from eagre.models.shallow_water_adi.memory_layout import PADDING, layout_of, padded, unpadded
 from eagre.models.shallow_water_adi.sampling import diagnostics
@@ -497,16 +497,22 @@ class Engine(StepBatches):
         self.resume_maps(state, time)
 
     def restagger(self, dt: float, time: float) -> None:
-        """Change the time step at a time, s; q half a step away is interpolated linearly between its two values."""
+        """Change the time step at a time, s.
+
+        q half a step away is interpolated or extrapolated linearly from its two values; prescribed fluxes follow their
+        series.
+        """
         if dt == self.dt:
             return
         self.take_up_now(time)  # as at a state check: the interpolated q differs by rounding error
-        self.restagger_fluxes(dt)
+        self.restagger_fluxes(dt, time)
         self.set_time_step(dt)
 
-    def restagger_fluxes(self, dt: float) -> None:
-        """Set q half a step of `dt`, s, before and after the state; see `restagger`."""
+    def restagger_fluxes(self, dt: float, time: float) -> None:
+        """Set q half a step of `dt`, s, before and after the state at a time, s; see `restagger`."""
         p, q_before, q_after = self.fluxes()
         q_before, q_after = q_before.astype(float), q_after.astype(float)
         mean, half = 0.5 * (q_after + q_before), 0.5 * (q_after - q_before) * (dt / self.dt)
-        self.set_state(self.surface(), p, mean - half, mean + half)
+        z = self.surface()
+        pair = with_given_fluxes(self.setup, self.sides, z, (mean - half, mean + half), "y", time, dt)
+        self.set_state(z, p, *pair)

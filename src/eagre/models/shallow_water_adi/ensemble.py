@@ -13,12 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from eagre.arguments import all_of_type, of_type
 from eagre.boundaries import Boundaries, BoundarySegment
+from eagre.checks import checked_count
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.models.shallow_water_adi.inputs import wrong_land
 from eagre.models.shallow_water_adi.model import ShallowWaterADI
 from eagre.terms.assembly.base import Term
+from eagre.terms.assembly.collect import checked_sources
 
+MAX_MEMBERS = 1_000_000
 FIELDS = ("surface_elevation", "depth", "velocity_x", "velocity_y", "manning", "chezy", "land_mask")
 
 
@@ -73,8 +78,8 @@ class ShallowWaterADIEnsemble:
         sources: Sequence[Term] = (),
         **options: Any,
     ) -> None:
-        if members < 1:
-            raise InputError(f"members = {members}", allowed="1 or more", fix="members = 8")
+        members = checked_count("members", members, 1, MAX_MEMBERS)
+        grid = of_type("grid", grid, Grid, "eagre.Grid(200, 100, 10.0, 10.0)")
         self.grid, self.members = grid, members
         stacked = replace(grid, ny=members * (grid.ny + 1) - 1)
         bed = _each("bed_elevation", bed_elevation, members, grid.shape_of("corner")).reshape(-1, grid.nx + 1)
@@ -82,11 +87,13 @@ class ShallowWaterADIEnsemble:
             if options.get(name) is not None and (name == "land_mask" or np.ndim(options[name])):
                 options[name] = self._stack(name, options[name])
         land = options.pop("land_mask", None)
+        if land is not None and land.dtype != bool:
+            raise wrong_land(land, grid)
         between = self._stack("land_mask", np.zeros(grid.shape, bool), gap=True)
+        terms = [term.for_ensemble(partial(self._stack, "map of a source term")) for term in checked_sources(sources)]
         self.model = ShallowWaterADI(
             stacked, bed, time_step, land_mask=between if land is None else land | between,
-            boundaries=_side_by_side(boundaries, grid, members),
-            sources=[term.for_ensemble(partial(self._stack, "map of a source term")) for term in sources], **options,
+            boundaries=_side_by_side(boundaries, grid, members), sources=terms, **options,
         )  # fmt: skip
 
     @property
@@ -128,7 +135,7 @@ def _side_by_side(boundaries: Boundaries | Sequence[Boundaries] | None, grid: Gr
     if boundaries is None or isinstance(boundaries, Boundaries):
         each = [boundaries or Boundaries()] * members
     else:
-        each = list(boundaries)
+        each = all_of_type("boundaries", boundaries, Boundaries, "boundaries=[Boundaries(west=Wall())]")
     if len(each) != members:
         raise InputError(
             f"{len(each)} Boundaries for {members} members", allowed="one for all members, or one per member",

@@ -60,11 +60,14 @@ def face_flux(setup: Any, sides: Any, z: np.ndarray, discharge: np.ndarray, alon
 
 
 def with_given_fluxes(
-    setup: Any, sides: Any, z: np.ndarray, pair: Sequence[np.ndarray], along: str, time: float
+    setup: Any, sides: Any, z: np.ndarray, pair: Sequence[np.ndarray], along: str, time: float, dt: float
 ) -> list[np.ndarray]:
-    """Return the initial fluxes at faces (p twice, or q before and after) with the prescribed boundary fluxes."""
+    """Return the fluxes at faces (p twice, or q half a step before and after) with the prescribed boundary fluxes.
+
+    They are those before the first step of `dt`, s, from `time`, s.
+    """
     fluxes = [flux.copy() for flux in pair]
-    size, dt = setup.grid.dx if along == "x" else setup.grid.dy, setup.time_step
+    size = setup.grid.dx if along == "x" else setup.grid.dy
     depth, shared = np.maximum(z - setup.bed, 0.0), open_ends(sides, setup.grid.shape)
     for side in sides:
         if side.segment.side not in SIDES_ACROSS[along] or not side.gives_flux:

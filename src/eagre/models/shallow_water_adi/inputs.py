@@ -10,6 +10,7 @@ import numpy as np
 
 from eagre.checks import checked_field, initial_surface
 from eagre.errors import InputError
+from eagre.grid import Grid
 from eagre.local_rows import LocalRows
 from eagre.models.shallow_water_adi.setup import Setup
 from eagre.terms.assembly.collect import Terms
@@ -60,13 +61,18 @@ def checked_land(land: Any, rows: LocalRows) -> np.ndarray:
     shape = rows.shape_of("centre")
     mask = np.zeros(shape, bool) if land is None else np.asarray(rows.held(land))
     if mask.shape != shape or mask.dtype != bool:
-        raise InputError(
-            f"land_mask of shape {mask.shape} and type {mask.dtype}",
-            allowed=f"a boolean array of shape {rows.grid.shape}",
-            fix="land_mask = bed > 5.0",
-            problem="The land mask has the wrong shape or type.",
-        )
+        raise wrong_land(mask, rows.grid)
     return mask
+
+
+def wrong_land(mask: np.ndarray, grid: Grid) -> InputError:
+    """Return the error for a land mask of another shape or type."""
+    return InputError(
+        f"land_mask of shape {mask.shape} and type {mask.dtype}",
+        allowed=f"a boolean array of shape {grid.shape}",
+        fix="land_mask = bed > 5.0",
+        problem="The land mask has the wrong shape or type.",
+    )
 
 
 def level_of(precision: str, surface: np.ndarray, land: np.ndarray, rows: LocalRows) -> float:

@@ -218,9 +218,9 @@ class ShallowWaterADI(Fields, BaseModel):
         setup, dt = self.setup.of_rows(self.setup.rows.low, self.setup.rows.high), self.setup.time_step
         sides = sides_of(setup.segments, setup.level)
         p, q = (face_flux(setup, sides, surface, flux, along) for flux, along in zip(discharge, "xy", strict=True))
-        p, _ = with_given_fluxes(setup, sides, surface, (p, p), "x", start)
+        p, _ = with_given_fluxes(setup, sides, surface, (p, p), "x", start, dt)
         pair = half_step(setup, surface, p, q, dt, start) if setup.start == "half-step" else (q, q)
-        pair = with_given_fluxes(setup, sides, surface, pair, "y", start)
+        pair = with_given_fluxes(setup, sides, surface, pair, "y", start, dt)
         self._engine.set_state(surface, p, *pair)
         self._first_time, self._stepper = start, Stepper(self._engine, start, surface)
         lines = self.setup.cross_sections

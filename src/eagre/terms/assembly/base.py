@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
@@ -97,6 +97,10 @@ class Term:
     def infiltration(self, grid: Grid) -> tuple[Quantity, ...]:
         """Return the quantities of `soil_cell` at centres; they are constant in time."""
         return ()
+
+    def in_domain(self, periodic: Sequence[str]) -> Term:
+        """Return the term for a domain that is periodic along some axes, "x" or "y"."""
+        return self
 
     def for_ensemble(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
         """Return the term for an ensemble, with maps that `stacked` stacks.

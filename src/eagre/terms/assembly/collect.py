@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -162,8 +162,24 @@ class Terms:
         return total
 
 
-def terms_of(sources: Sequence[Term], grid: Grid, start: float = 0.0) -> Terms:
-    """Collect the terms of a run that starts at `start`, s.
+def checked_sources(sources: Any) -> list[Term]:
+    """Return the source terms as a list; raise `InputError` if `sources` is not a list of source terms."""
+    if isinstance(sources, (Term, str)) or not isinstance(sources, Iterable):
+        shown = f"{type(sources).__name__}(...)" if isinstance(sources, Term) else repr(sources)
+        raise InputError(
+            f"sources = {shown}", allowed="a list", fix="sources=[...]", problem="The argument sources is not a list."
+        )
+    terms = list(sources)
+    for term in terms:
+        if not isinstance(term, Term):
+            raise InputError(
+                f"{term!r} in sources", allowed=", ".join(sorted(NAMES)), problem="The object is not a source term."
+            )
+    return terms
+
+
+def terms_of(sources: Sequence[Term], grid: Grid, start: float = 0.0, periodic: Sequence[str] = ()) -> Terms:
+    """Collect the terms of a run that starts at `start`, s; periodic : axes along which the domain is periodic.
 
     Raises
     ------
@@ -172,17 +188,9 @@ def terms_of(sources: Sequence[Term], grid: Grid, start: float = 0.0) -> Terms:
     TermError
         If a term rejects its values.
     """
-    if isinstance(sources, Term):
-        raise InputError(
-            f"sources = {type(sources).__name__}(...)", allowed="a list", fix="sources=[...]",
-            problem="The argument sources is not a list.",
-        )  # fmt: skip
+    sources = [term.in_domain(periodic) for term in checked_sources(sources)]
     kinds = [type(term).__name__ for term in sources]
-    for term, kind in zip(sources, kinds, strict=True):
-        if not isinstance(term, Term):
-            raise InputError(
-                f"{term!r} in sources", allowed=", ".join(sorted(NAMES)), problem="The object is not a source term."
-            )
+    for kind in kinds:
         if kinds.count(kind) > 1:
             raise InputError(
                 f"{kinds.count(kind)} source terms of the class {kind}", allowed="at most one source term per class",

@@ -9,6 +9,7 @@ from eagre.boundaries.base import GhostCell
 from eagre.boundaries.edges import (
     BED_1,
     BED_2,
+    BED_FACE,
     BED_GHOSTS,
     BOOK,
     CLOSED,
@@ -120,6 +121,7 @@ class Ghost(NamedTuple):
     bed_2: float
     bed_near: float
     bed_far: float
+    bed_face: float
 
 
 @cell
@@ -140,7 +142,7 @@ def ghost_data(sides, j, i, far_j, far_i, ny, nx):
     Both can be the same cell.
     """
     zero = real(0.0)
-    segment, kind, elevations, level, bed_1, bed_2, near, far = 0, 0, 0, zero, zero, zero, zero, zero
+    segment, kind, elevations, level, bed_1, bed_2, near, far, face = 0, 0, 0, zero, zero, zero, zero, zero, zero
     side, layer = side_of(j, i, ny, nx)
     if side < 0:
         side, layer = side_of(far_j, far_i, ny, nx)
@@ -153,7 +155,8 @@ def ghost_data(sides, j, i, far_j, far_i, ny, nx):
         elevations = sides.edges[side, ELEVATIONS, m]
         level, bed_1, bed_2 = sides.levels[side, LEVEL, m], sides.levels[side, BED_1, m], sides.levels[side, BED_2, m]
         near, far = sides.levels[side, BED_GHOSTS, m], sides.levels[side, BED_GHOSTS + 1, m]
-    return Ghost(side, layer, segment, kind, elevations, level, bed_1, bed_2, near, far)
+        face = sides.levels[side, BED_FACE, m]
+    return Ghost(side, layer, segment, kind, elevations, level, bed_1, bed_2, near, far, face)
 
 
 @cell
@@ -175,7 +178,7 @@ def ghost_over(ghost, cells, copied_bed, bed_k, m, value, p):
         g.kind,
         GhostCell(
             over(first, base(g.bed_1) - level), (second[0] + (base(g.bed_2) - level), second[1], g.bed_2 - level),
-            over(copied, base(copied_bed) - level), g.bed_1 - level, bed_k - level, m,
+            over(copied, base(copied_bed) - level), g.bed_1 - level, bed_k - level, g.bed_face - level, m,
         ),
         value - real(g.elevations & 1) * level, g.level - real(g.elevations >> 1) * level, p,
     )  # fmt: skip

@@ -211,7 +211,7 @@ class DecomposedEngine(StepBatches):
         if dt != self.dt:
             self.device.synchronize()
             self._take_up_now(time)
-            self.device.local_values(lambda rank: self.engines[rank].restagger_fluxes(dt))
+            self.device.local_values(lambda rank: self.engines[rank].restagger_fluxes(dt, time))
             self.parity = 0
             self.set_time_step(dt)
 
