@@ -248,7 +248,7 @@ def test_the_slowest_water_is_named():
     [
         (lambda: Stage("1 m"), "Stage(level=1.5)"),
         (lambda: Discharge("2 m3/s"), "Discharge(rate=0.5)"),
-        (lambda: Absorbing(level="0 m"), "Absorbing(level=0.0)"),
+        (lambda: Absorbing(incoming="0 m"), "Absorbing(incoming=0.0)"),
     ],
 )
 def test_an_argument_that_is_no_number_is_refused_at_once(make, fix):

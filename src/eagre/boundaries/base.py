@@ -138,7 +138,7 @@ class Condition:
             return
         number = isinstance(value, Real) and not isinstance(value, bool)
         if number or (isinstance(value, np.ndarray) and value.ndim == 0):
-            if not np.isfinite(value):
+            if not math.isfinite(float(value)):  # type: ignore[arg-type]
                 raise InputError(
                     f"{name} = {value} of {type(self).__name__}", allowed="a finite number",
                     problem=f"The argument {name} is not finite.",

@@ -112,7 +112,6 @@ def ghost_cell(q, bed, segments, p, s, m, k):
     sj = fj + table[s, STEP_J]
     si = fi + table[s, STEP_I]
     bed_k, bed_1, bed_2 = corner_mean(bed, j, i), corner_mean(bed, fj, fi), corner_mean(bed, sj, si)
-    bed_face = face_bed(bed, fj, fi, across, table[s, SIGN])
     level = base(bed_k)  # reference of all elevations, so that the result is eta of the ghost
     eta, n, t = ghost_of_kind(
         table[s, KIND],
@@ -120,7 +119,7 @@ def ghost_cell(q, bed, segments, p, s, m, k):
         (q[0, fj, fi] + (base(bed_1) - level), sign * q[across, fj, fi], q[along, fj, fi]),
         (q[0, sj, si] + (base(bed_2) - level), sign * q[across, sj, si], bed_2 - level),
         (q[0, cj, ci] + (base(corner_mean(bed, cj, ci)) - level), sign * q[across, cj, ci], q[along, cj, ci]),
-        bed_1 - level, bed_k - level, bed_face - level, real(k + 1)),
+        bed_1 - level, bed_k - level, face_bed(bed, fj, fi, across, table[s, SIGN]) - level, real(k + 1)),
         real(forcing[s]) - real(table[s, ELEVATIONS] & 1) * level,
         levels[s] - real(table[s, ELEVATIONS] >> 1) * level, p,
     )  # fmt: skip

@@ -23,7 +23,7 @@ from eagre.models.shallow_water_adi.model import ShallowWaterADI
 from eagre.terms.assembly.base import Term
 from eagre.terms.assembly.collect import checked_sources
 
-MAX_MEMBERS = 1_000_000
+MAX_COUNT = 1_000_000
 FIELDS = ("surface_elevation", "depth", "velocity_x", "velocity_y", "manning", "chezy", "land_mask")
 
 
@@ -78,7 +78,7 @@ class ShallowWaterADIEnsemble:
         sources: Sequence[Term] = (),
         **options: Any,
     ) -> None:
-        members = checked_count("members", members, 1, MAX_MEMBERS)
+        checked_count("members", members, 1, MAX_COUNT)
         grid = of_type("grid", grid, Grid, "eagre.Grid(200, 100, 10.0, 10.0)")
         self.grid, self.members = grid, members
         stacked = replace(grid, ny=members * (grid.ny + 1) - 1)
