@@ -309,12 +309,13 @@ class DistributedProjection:
     def set_coefficients(self, *entries: Sequence[Array]) -> None:
         """Set c11, c12 and c33, each on every device, (nz, 1, 1) or (nz, rows, nx)."""
         each, operators = list(zip(*entries, strict=True)), self._operators
-        pairs = list(zip(operators, each, strict=False))
-        if pairs and all(operator.holds(*one) for operator, one in pairs):
+        if not operators:
+            self._bind(each)
             return
-        if not (
-            pairs and all([operator.update(*one) for operator, one in pairs]) and self._direct == self._is_direct()
-        ):
+        if all(self._devices.group.each(lambda rank: operators[rank].holds(*each[rank]))):  # in all processes
+            return
+        kept = [operator.update(*one) for operator, one in zip(operators, each, strict=True)]
+        if not all(kept) or self._direct != self._is_direct():
             self._bind(each)
             return
         for operator, flat in zip(operators, self._flat, strict=False):
