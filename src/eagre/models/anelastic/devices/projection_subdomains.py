@@ -314,8 +314,8 @@ class DistributedProjection:
             return
         if all(self._devices.group.each(lambda rank: operators[rank].holds(*each[rank]))):  # in all processes
             return
-        kept = [operator.update(*one) for operator, one in zip(operators, each, strict=True)]
-        if not all(kept) or self._direct != self._is_direct():
+        updated = [operator.update(*one) for operator, one in zip(operators, each, strict=True)]
+        if not all(updated) or self._direct != self._is_direct():
             self._bind(each)
             return
         for operator, flat in zip(operators, self._flat, strict=False):
