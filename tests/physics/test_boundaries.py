@@ -122,7 +122,7 @@ BANK = {"pool below": (-0.3, None), "film": (None, 0.01), "sheet": (None, 1.0), 
 """Level above the bed of the face, or depth, m."""
 
 
-def beside_a_bank(side, condition, rise, water, light_device, **options):
+def beside_a_bank(side, condition, rise, water, device, **options):
     """Bed that falls by `rise` per cell from the side into the domain, over 6 of 20 cells 10 m long."""
     distance = 10.0 * np.arange(21)
     line = rise * np.maximum(6.0 - 0.1 * distance, 0.0)
@@ -132,18 +132,18 @@ def beside_a_bank(side, condition, rise, water, light_device, **options):
     level, depth = water
     given = {"depth": depth} if level is None else {"surface_elevation": 6.0 * rise + level}
     return eagre.ShallowWater(
-        grid, bed, boundaries=eagre.Boundaries(**{side: condition}), device=light_device, precision="double", **given,
-        **options,
+        grid, bed, boundaries=eagre.Boundaries(**{side: condition}), manning=0.03,
+        device=device, precision="double", **given, **options,
     )  # fmt: skip
 
 
 @pytest.mark.parametrize("wet_dry", ["hydrostatic", "kurganov-petrova"])
 @pytest.mark.parametrize("side", ["west", "east", "south", "north"])
 @pytest.mark.parametrize("rise", [0.5, 2.0, 10.0])
-def test_discharge_over_a_bank_into_water(rise, side, wet_dry, light_device):
+def test_discharge_over_a_bank_into_water(rise, side, wet_dry, device):
     """The bed of the face is far above that of the first cell, and above or below its surface."""
     for name, water in BANK.items():
-        model = beside_a_bank(side, eagre.Discharge(10.0), rise, water, light_device, wet_dry=wet_dry, manning=0.03)
+        model = beside_a_bank(side, eagre.Discharge(10.0), rise, water, device, wet_dry=wet_dry)
         model.advance(20.0)
         assert model.inflow[side] == pytest.approx(200.0, rel=2e-3), name
         assert abs(model.diagnostics()["volume_error"]) < 1e-12
@@ -151,18 +151,18 @@ def test_discharge_over_a_bank_into_water(rise, side, wet_dry, light_device):
 
 @pytest.mark.parametrize("wet_dry", ["hydrostatic", "kurganov-petrova"])
 @pytest.mark.parametrize("rate", [0.0, -10.0])
-def test_no_water_enters_over_a_bank_if_water_should_leave(rate, wet_dry, light_device):
+def test_no_water_enters_over_a_bank_if_water_should_leave(rate, wet_dry, device):
     """A film or a sheet that runs off the bank, and a pool that does not reach it, give nothing."""
     for name in ("pool below", "film", "sheet"):
         for rise in (2.0, 10.0):
-            model = beside_a_bank("east", eagre.Discharge(rate), rise, BANK[name], light_device, wet_dry=wet_dry)
+            model = beside_a_bank("east", eagre.Discharge(rate), rise, BANK[name], device, wet_dry=wet_dry)
             model.advance(20.0)
             assert abs(model.inflow["east"]) < 1e-3, name
 
 
-def test_pool_up_to_the_bank(light_device):
+def test_pool_up_to_the_bank(device):
     """The inflow is at most 11 % too large while the surface is less than half the critical depth above the face."""
-    model = beside_a_bank("south", eagre.Discharge(10.0), 2.0, (0.0, None), light_device)
+    model = beside_a_bank("south", eagre.Discharge(10.0), 2.0, (0.0, None), device)
     model.advance(5.0)
     assert 50.0 <= model.inflow["south"] < 1.11 * 50.0
     half = 0.5 * (0.5**2 / 9.81) ** (1.0 / 3.0)
@@ -175,18 +175,18 @@ def test_pool_up_to_the_bank(light_device):
 
 @pytest.mark.parametrize("wet_dry", ["hydrostatic", "kurganov-petrova"])
 @pytest.mark.parametrize("side", ["west", "north"])
-def test_supercritical_inflow_over_a_bank(side, wet_dry, light_device):
+def test_supercritical_inflow_over_a_bank(side, wet_dry, device):
     for rise in (0.5, 2.0, 10.0):
         for name in ("pool below", "film"):
-            model = beside_a_bank(side, eagre.Inflow(20.0, 0.3), rise, BANK[name], light_device, wet_dry=wet_dry)
+            model = beside_a_bank(side, eagre.Inflow(20.0, 0.3), rise, BANK[name], device, wet_dry=wet_dry)
             model.advance(20.0)
             assert model.inflow[side] == pytest.approx(400.0, rel=0.01), (rise, name)
 
 
 @pytest.mark.parametrize("side", ["east", "south"])
-def test_a_level_above_a_bank_fills_the_ground_behind(side, light_device):
+def test_a_level_above_a_bank_fills_the_ground_behind(side, device):
     """At the critical discharge of the depth above the bank, and to that level in the end."""
-    model = beside_a_bank(side, eagre.Stage(12.0 + 1.5), 2.0, (-1.0, None), light_device, manning=0.05)
+    model = beside_a_bank(side, eagre.Stage(12.0 + 1.5), 2.0, (-1.0, None), device)
     model.advance(4.0)
     first, critical = model.inflow[side], 20.0 * math.sqrt(9.81 * 1.5**3)
     model.advance(8.0)
