@@ -118,6 +118,54 @@ def test_what_cannot_be_used_is_refused_in_words(name):
         eagre.ShallowWater(GRID, **{"bed_elevation": 0.0, "device": PlainDevice(), **options})
 
 
+def ensemble(**options):
+    given = {"bed_elevation": 0.0, "time_step": 1.0, "members": 2, "depth": 1.0, "device": "cpu"}
+    return eagre.ShallowWaterADIEnsemble(GRID, **{**given, **options})
+
+
+def with_line(condition):
+    line = eagre.boundaries.InternalLine([(1.0, 0.0), (1.0, 2.0)], condition)
+    return eagre.ShallowWater(GRID, 0.0, depth=1.0, boundaries=eagre.Boundaries(internal=[line]), device="cpu")
+
+
+WRONG_TYPES = {
+    "segment without condition": (
+        lambda: eagre.Boundaries(east=[eagre.BoundarySegment(0.0, 2.0, None)]),
+        "condition of a segment of the east side = None",
+    ),
+    "line with a word": (lambda: with_line("wall"), "condition of internal 1 = 'wall'"),
+    "number of lines": (
+        lambda: eagre.ShallowWater(GRID, 0.0, depth=1.0, boundaries=eagre.Boundaries(internal=3), device="cpu"),
+        "internal = 3",
+    ),
+    "no sources": (lambda: eagre.ShallowWater(GRID, 0.0, depth=1.0, sources=None, device="cpu"), "sources = None"),
+    "a word as sources": (lambda: eagre.ShallowWater(GRID, 0.0, sources="rain", device="cpu"), "sources = 'rain'"),
+    "a word in sources": (lambda: eagre.ShallowWater(GRID, 0.0, sources=["rain"], device="cpu"), "'rain' in sources"),
+    "beta of a word": (lambda: eagre.Coriolis(f=1e-4, beta="2e-11"), "beta = '2e-11'"),
+    "beta of nan": (lambda: eagre.Coriolis(f=1e-4, beta=float("nan")), "beta = nan"),
+    "half a member": (lambda: ensemble(members=1.5), "members = 1.5"),
+    "no member": (lambda: ensemble(members=0), "members = 0"),
+    "ensemble without sources": (lambda: ensemble(sources=None), "sources = None"),
+    "ensemble with a word": (lambda: ensemble(sources=["rain"]), "'rain' in sources"),
+    "ensemble with a land mask of numbers": (lambda: ensemble(land_mask=np.ones((3, 4))), "a boolean array"),
+    "ensemble with a number as boundaries": (lambda: ensemble(boundaries=3), "boundaries = 3"),
+    "ensemble on no grid": (lambda: eagre.ShallowWaterADIEnsemble((4, 3), 0.0, 1.0, 2, depth=1.0), r"grid = \(4, 3\)"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_TYPES)
+def test_arguments_of_wrong_types(name):
+    build, words = WRONG_TYPES[name]
+    with pytest.raises(InputError, match=words):
+        build()
+
+
+@pytest.mark.parametrize("steps", [1.5, -1, "3", True])
+def test_a_number_of_steps_is_an_integer(pond, steps):
+    with pytest.raises(InputError, match="max_steps = "):
+        pond.advance(1.0, max_steps=steps)
+
+
 def test_series_that_ends_early_is_refused_before_the_first_step():
     short = eagre.Series(np.array([0.0, 5.0]), np.array([0.0, 1.0]), "tide")
     model = eagre.ShallowWater(

@@ -76,6 +76,8 @@ def check_inside(internal: Any, grid: Grid) -> list[tuple[str, np.ndarray, Inter
             fix="internal = [InternalLine([(100.0, 0.0), (100.0, 250.0)], Wall())]",
             problem="The argument internal is not a list of internal lines and areas.",
         )  # fmt: skip
+    for k, one in enumerate(internal, 1):
+        of_type(f"condition of {one.name or f'internal {k}'}", one.condition, Condition, "Wall()")
     lines = [
         (one.name or f"internal {k}", _points(one, one.name or f"internal {k}", grid), one)
         for k, one in enumerate(internal, 1)
@@ -88,7 +90,6 @@ def check_inside(internal: Any, grid: Grid) -> list[tuple[str, np.ndarray, Inter
             problem="The names of internal lines and areas are not unique.",
         )  # fmt: skip
     for name, _, line in lines:
-        of_type(f"condition of {name}", line.condition, Condition, "Wall()")
         if not is_wall(line) and not line.condition.may_be_inside:
             raise InputError(
                 f"{type(line.condition).__name__} on {name}", allowed="Wall() or Discharge(..) inside the domain",
