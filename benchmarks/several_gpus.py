@@ -34,7 +34,7 @@ from eagre.models.shallow_water.devices import multi_device
 from eagre.models.shallow_water_adi.devices.multi_device import engine_for
 from eagre.models.shallow_water_adi.memory_layout import padded
 from eagre.models.shallow_water_adi.setup import Setup
-from eagre.terms.assembly.collect import terms_of
+from eagre.terms.collect import terms_of
 
 ROUND = 1.6e9  # points times steps that are timed at once, about
 HEADS = ("scaling", "precision", "GPUs", "points", "us a step", "best", "times one", "a GPU", "alone us", "difference")

@@ -118,7 +118,7 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "stepping": "tests/unit/test_stepping_clock.py tests/unit/test_stepping_series.py "
     "tests/unit/test_stepping_advance.py tests/unit/test_stepping_run.py",
     "terms": "tests/kernels/test_terms.py tests/physics/test_sources.py",
-    "terms/assembly/record_quantities.py": "tests/physics/test_weather.py tests/unit/test_cyclone.py",
+    "terms/base.py": "tests/physics/test_weather.py tests/unit/test_cyclone.py",
     "time_varying/tides.py": "tests/unit/test_tides.py",
     "tuning": f"{TUNER} tests/unit/test_tuning.py tests/unit/test_tuner_disturbed.py",
     "waves": "tests/unit/test_waves_regular.py tests/unit/test_waves_seas.py tests/unit/test_waves_records.py",
@@ -140,7 +140,7 @@ SIMULATED = {  # kernels of a GPU: the same, with a part of a test's name
     "solvers/tridiagonal/columns.py": ("tests/kernels/test_tridiagonal.py", "simulated_pieces"),
     "solvers/tridiagonal/link.py": ("tests/kernels/test_lanes.py", "exactly or leave_out"),
     "solvers/tridiagonal/partition.py": ("tests/kernels/test_tridiagonal.py", "simulated_pieces"),
-    "terms/assembly/blended.py": ("tests/kernels/test_weather_kernels.py", "simulated or band"),
+    "terms/compose.py": ("tests/kernels/test_weather_kernels.py", "simulated or band"),
     "solvers/tridiagonal/reduction_cuda.py": ("tests/kernels/test_tridiagonal.py", "simulated_methods"),
 }
 FORMULAS = (

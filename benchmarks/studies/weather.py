@@ -18,7 +18,7 @@ import eagre
 from eagre.backend.timing import times_of
 from eagre.models.shallow_water import schedules
 from eagre.models.shallow_water.devices.multi_device import engine_for
-from eagre.terms.assembly.collect import terms_of
+from eagre.terms.collect import terms_of
 from eagre.time_varying.fields import NodeGrid, RecordTimeAxis, TimeVaryingField
 
 STEPS = {"cpu": 4, "cuda": 40}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre.terms.assembly.blended import table_step, table_value
-from eagre.terms.assembly.record_quantities import node_below, node_slope_x, node_slope_y, node_value
+from eagre.terms.base import node_below, node_slope_x, node_slope_y, node_value
+from eagre.terms.compose import table_step, table_value
 
 pytestmark = pytest.mark.nojit
 STEP_Y, STEP_X = 0.25, 0.5  # nodes every fourth row and every second column

@@ -11,9 +11,9 @@ import eagre
 from eagre.backend.compilation.cells import cell, real, written
 from eagre.backend.compilation.program import source_of
 from eagre.backend.select import select
-from eagre.terms.assembly.base import Quantity
-from eagre.terms.assembly.collect import Contribution, Terms, terms_of
-from eagre.terms.assembly.compose import TermArrays, bind
+from eagre.terms.base import Quantity
+from eagre.terms.collect import Contribution, Terms, terms_of
+from eagre.terms.compose import TermArrays, bind
 from kernels.recording import RecordingDevice, name_of
 
 GRID = eagre.Grid(6, 4, 10.0, 20.0)

@@ -10,9 +10,8 @@ import pytest
 from eagre import Grid, Series, ShallowWater, ShallowWaterADI, WeatherPressure, WeatherRain, WeatherWind, ZoneRain
 from eagre.constants import WATER_DENSITY
 from eagre.models.shallow_water import schedules
-from eagre.terms.assembly.blended import always
-from eagre.terms.assembly.collect import terms_of
-from eagre.terms.assembly.compose import TermArrays, bind
+from eagre.terms.collect import terms_of
+from eagre.terms.compose import TermArrays, always, bind
 from kernels.conftest import options_of
 from weather_fields import at_cells, field
 

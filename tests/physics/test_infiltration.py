@@ -14,8 +14,7 @@ from eagre.backend.compilation.cells import cell
 from eagre.models.shallow_water.infiltration import launches as explicit_launches
 from eagre.models.shallow_water_adi.memory_layout import PADDING
 from eagre.stepping.clock import DT, PARITY, RUNNING
-from eagre.terms.assembly.soil import infiltrated, removed
-from eagre.terms.green_ampt import green_ampt
+from eagre.terms.infiltration import green_ampt, infiltrated, removed
 from oracle.infiltration import (
     after_step,
     green_ampt_depth,

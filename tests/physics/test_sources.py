@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.terms.assembly.collect import terms_of
+from eagre.terms.collect import terms_of
 
 ROUND = eagre.Boundaries(*(eagre.Periodic() for _ in range(4)))
 

@@ -9,7 +9,7 @@ import pytest
 
 import eagre
 from eagre.models.shallow_water_adi.memory_layout import MAX_MARGIN
-from eagre.terms.assembly.collect import terms_of
+from eagre.terms.collect import terms_of
 from eagre.time_varying.series import Series
 from weather_fields import at_cells, field
 

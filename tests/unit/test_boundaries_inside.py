@@ -9,7 +9,7 @@ import eagre
 from eagre.boundaries import Boundaries, BoundarySegment, Discharge, InternalArea, InternalLine, Outflow, Periodic, Wall
 from eagre.boundaries.internal import SOUTH_FACE, WEST_FACE, cells_in_area, closed_faces, length_in_cells, placed_inside
 from eagre.errors import InputError
-from eagre.terms.assembly.collect import Terms
+from eagre.terms.collect import Terms
 
 GRID = eagre.Grid(17, 13, 2.0, 1.5, x0=-4.0, y0=10.0)
 

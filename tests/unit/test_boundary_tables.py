@@ -28,7 +28,7 @@ from eagre.boundaries.internal import placed_inside
 from eagre.boundaries.open_sides import OpenSides
 from eagre.boundaries.subdomain import clip_segments, global_face_numbers, join_sums, slab_sums
 from eagre.errors import InputError
-from eagre.terms.assembly.collect import Terms
+from eagre.terms.collect import Terms
 from eagre.time_varying.series import Series
 from oracle.boundaries import Water
 

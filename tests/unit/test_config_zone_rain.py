@@ -8,7 +8,7 @@ import pytest
 import eagre
 from eagre.config.problems import ConfigError
 from eagre.models.shallow_water.config import ShallowWaterCase
-from eagre.terms.assembly.collect import terms_of
+from eagre.terms.collect import terms_of
 from oracle.polygons import inside
 from vector_files import BASE, FIELD, POND, geojson
 

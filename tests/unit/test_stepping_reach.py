@@ -15,7 +15,7 @@ from eagre.stepping.plausibility import (
     highest_surface,
     plausibility_bounds,
 )
-from eagre.terms.assembly.collect import terms_of
+from eagre.terms.collect import terms_of
 
 GRID = eagre.Grid(30, 10, 10.0, 8.0)
 LONG = math.hypot(300.0, 80.0)

@@ -19,8 +19,8 @@ from eagre.backend.compilation.cells import cell
 from eagre.boundaries.base import Condition
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.terms.assembly.base import Quantity
-from eagre.terms.assembly.collect import Contribution, Terms
+from eagre.terms.base import Quantity
+from eagre.terms.collect import Contribution, Terms
 
 WEST_FACE, SOUTH_FACE = 1, 2  # bits of a map of closed faces: west and south face of a cell
 

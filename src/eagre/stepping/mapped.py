@@ -14,7 +14,7 @@ from eagre.kernels import averages
 from eagre.kernels import maps as extremes
 from eagre.stepping.averages import StatisticsPlan
 from eagre.stepping.maps import Maps, Water, values_of
-from eagre.terms.assembly.soil import INFILTRATION_DEPTH, NAME
+from eagre.terms.infiltration import INFILTRATION_DEPTH, NAME
 
 GROUND = {
     "long_name": "cell-mean bed elevation",

@@ -16,7 +16,7 @@ from eagre.errors import InputError
 from eagre.fields import Variable
 from eagre.kernels.maps import SINCE, THRESHOLDS, UNSET, UNSET_SURFACE, WET, MapArrays
 from eagre.names import nearest
-from eagre.terms.assembly.soil import NAME as SOIL
+from eagre.terms.infiltration import NAME as SOIL
 
 TIME_MAXIMUM = "time: maximum"
 CLASSES = ("H1", "H2", "H3", "H4", "H5", "H6")

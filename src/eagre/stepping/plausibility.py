@@ -17,7 +17,7 @@ import numpy as np
 
 from eagre.boundaries import FaceRange
 from eagre.grid import Grid
-from eagre.terms.assembly.collect import Terms
+from eagre.terms.collect import Terms
 
 DEPTHS = 4.0  # depths above this multiple of D are implausible
 SPEEDS = 10.0  # speeds above this multiple of 2 sqrt(g D) are implausible; thin water at a free fall reaches 4

@@ -1,25 +1,37 @@
 """Source terms of the shallow-water equations: rain, infiltration, rotation, wind, air pressure and body forces.
 
-Each file defines one term. The class has the name of the file in capitals (`wind_stress.py` holds `WindStress`), and
-the section in a case file has the name of the file. Both are found by the file name: a new file adds a new term.
-Modules that terms share are in `assembly`: `base` (base class), `collect` (the terms of a run), `compose` (generation
-of the kernel function), `record_quantities` (time-varying fields), `blended` (interpolated tables on a device) and
-`soil` (cumulative infiltration).
+`MODULES` lists the terms. The class of a term has the name of its section in a case file in capitals: the section
+``wind_stress`` has the class `WindStress`. The other modules are shared by all terms: `base` (base class and
+quantities), `collect` (the terms of a run) and `compose` (generation of the kernel function).
 """
 
 from __future__ import annotations
 
 import importlib
-from pkgutil import iter_modules
 from typing import Any
 
 
-def class_name(module: str) -> str:
-    """Return the class name of the module of a term, which is also the name of its section."""
-    return module.title().replace("_", "")
+def class_name(section: str) -> str:
+    """Return the class name of a term from the name of its section."""
+    return section.title().replace("_", "")
 
 
-NAMES = {class_name(info.name): info.name for info in iter_modules(__path__) if not info.ispkg}
+MODULES = {
+    "atmospheric_pressure": "pressure",
+    "body_force": "body_force",
+    "coriolis": "coriolis",
+    "green_ampt": "infiltration",
+    "infiltration": "infiltration",
+    "rain": "rain",
+    "weather_pressure": "pressure",
+    "weather_rain": "rain",
+    "weather_wind": "wind",
+    "wind_stress": "wind",
+    "zone_rain": "rain",
+}
+"""Module of each term by the name of its section."""
+
+NAMES = {class_name(section): module for section, module in MODULES.items()}
 """Module of each term by the name of its class."""
 
 __all__ = ["NAMES", "class_name", *sorted(NAMES)]  # pyright: ignore[reportUnsupportedDunderAll]

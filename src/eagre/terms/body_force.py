@@ -10,7 +10,7 @@ import numpy as np
 from eagre.backend.compilation.cells import Cell, cell
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.terms.assembly.base import Quantity, Term, checked_pattern
+from eagre.terms.base import Quantity, Term, checked_pattern
 from eagre.time_varying.series import Series
 
 

@@ -15,7 +15,7 @@ from eagre.constants import EARTH_ROTATION
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.plausible import check_plausible
-from eagre.terms.assembly.base import Quantity, Term
+from eagre.terms.base import Quantity, Term
 
 
 @cell

@@ -503,13 +503,14 @@ class WaterCase(Case):
     @contextmanager
     def _naming_sources(self) -> Iterator[None]:
         """Add the section of [sources] to errors that the model raises for a term."""
-        from eagre.terms import NAMES
-        from eagre.terms.assembly.collect import TermError
+        from eagre.terms import class_name
+        from eagre.terms.collect import TermError
 
         try:
             yield
         except TermError as error:
-            name = {"ZoneRain": "rain"}.get(error.kind, NAMES[error.kind])
+            names = {class_name(name): name for name in type(self.sources).model_fields}
+            name = {"ZoneRain": "rain", **names}.get(error.kind, "")
             if getattr(self.sources, name, None) is None:
                 name = "weather" if self.sources.weather is not None else "cyclone"
             raise self.problem(("sources", name), error) from None

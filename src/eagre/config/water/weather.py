@@ -15,7 +15,7 @@ from eagre.config.values.types import InputFile, InputFiles, NoData, key_of, qua
 from eagre.config.values.units import unit_factor
 from eagre.config.water.terrain import Crs
 from eagre.errors import InputError
-from eagre.terms.weather_wind import AIR_DENSITY, LAWS, MAX_DRAG
+from eagre.terms.wind import AIR_DENSITY, LAWS, MAX_DRAG
 
 if TYPE_CHECKING:
     from eagre.grid import Grid

@@ -32,7 +32,7 @@ from eagre.laboratory.validation.measures import (
 )
 from eagre.laboratory.validation.result import BOTH, PRECISIONS, Check, Run, Validation, each, once
 from eagre.terms.coriolis import Coriolis
-from eagre.terms.wind_stress import WindStress
+from eagre.terms.wind import WindStress
 from eagre.time_varying.series import Series
 
 if TYPE_CHECKING:

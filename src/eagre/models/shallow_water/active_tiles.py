@@ -26,7 +26,7 @@ from eagre.boundaries.subdomain import clip_segments
 from eagre.grid import Grid
 from eagre.local_rows import LocalRows
 from eagre.stepping.clock import STEPS, open_gate
-from eagre.terms.assembly.collect import Contribution, Terms
+from eagre.terms.collect import Contribution, Terms
 
 REACH = 4  # distance in cells within which a live cell activates a tile; minimum size of all tiles except the last
 # Bits of a tile: live cells inside, and within REACH of each of its sides.

@@ -23,8 +23,8 @@ from eagre.models.shallow_water.step_batches import BatchStepping
 from eagre.stepping import clock as ck
 from eagre.stepping.maps import MapAccumulator
 from eagre.stepping.recording import Extra, SampleBuffer
-from eagre.terms.assembly.compose import TermArrays, bind
-from eagre.terms.assembly.soil import Soil
+from eagre.terms.compose import TermArrays, bind
+from eagre.terms.infiltration import Soil
 
 PREDICTED_TOLERANCE = 0.02
 MIXED = ("srk2", "ds2")  # schemes whose steps on a list of active tiles are steps of "rk2"

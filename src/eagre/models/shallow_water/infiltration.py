@@ -1,4 +1,4 @@
-"""Infiltration at the end of a step of the explicit model (`eagre.terms.assembly.soil`).
+"""Infiltration at the end of a step of the explicit model (`eagre.terms.infiltration`).
 
 The last stage of a step has written the new state; the boundary pass that follows fills its ghosts. The cumulative
 infiltration has as many buffers as the state, so a rejected step changes neither.
@@ -14,8 +14,8 @@ from eagre.kernels.elevation import dry_surface
 from eagre.kernels.roots import larger, select
 from eagre.models.shallow_water.kernels import bed_centre
 from eagre.stepping.clock import DOUBLE, DT, SPLIT, STEPS, open_gate
-from eagre.terms.assembly.compose import TERM_FACTORS
-from eagre.terms.assembly.soil import infiltrated
+from eagre.terms.compose import TERM_FACTORS
+from eagre.terms.infiltration import infiltrated
 
 MIN_DEPTH = 1e-30  # m: avoids 0 / 0 in dry cells
 

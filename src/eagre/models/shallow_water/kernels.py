@@ -16,7 +16,7 @@ from eagre.kernels.elevation import added, mean_added, of_twice, seed_of
 from eagre.kernels.limiters import half_slope, scaled_difference
 from eagre.kernels.roots import larger, power_minus_seven_thirds, reciprocal, root, select, smaller
 from eagre.stepping.clock import STEPS
-from eagre.terms.assembly.compose import FORCE_X, FORCE_Y, WATER
+from eagre.terms.compose import FORCE_X, FORCE_Y, WATER
 
 DRY_ULP = switch("DRY_ULP", 1e-15)  # eight units in the last place, for the rounding of w and of the bed
 
@@ -446,7 +446,7 @@ def manning_of(manning, j, i, p):
 def with_terms(rates, water, forcing, j, i):
     """Return the tendencies including the source terms at interior cell (j, i).
 
-    forcing : see `eagre.terms.assembly.compose`
+    forcing : see `eagre.terms.compose`
     """
     index, h, hu, hv = (j, i), water.h, water.hu, water.hv
     return (

@@ -51,9 +51,9 @@ from eagre.stepping.mapped import RunMaps
 from eagre.stepping.maps import Maps, Water
 from eagre.stepping.plausibility import PlausibilityBounds, highest_surface, plausibility_bounds
 from eagre.stepping.recording import Recorder
-from eagre.terms.assembly.base import Term
-from eagre.terms.assembly.collect import terms_of
-from eagre.terms.assembly.soil import INFILTRATION_DEPTH, NAME
+from eagre.terms.base import Term
+from eagre.terms.collect import terms_of
+from eagre.terms.infiltration import INFILTRATION_DEPTH, NAME
 
 KEEP_SECONDS = {"cpu": 0.0, "cuda": 20.0}  # minimum wall time between checkpoints on the host, s
 CPU_LOOK_STEPS = 50  # steps between state checks on a CPU

@@ -26,8 +26,8 @@ from eagre.models.shallow_water.options import MIN_KAPPA, UNBOUNDED, Numerics
 from eagre.stepping.averages import StatisticsPlan, statistics_array_count
 from eagre.stepping.maps import Maps, planes_of
 from eagre.stepping.substeps import STAGES
-from eagre.terms.assembly.collect import ROLES, Terms
-from eagre.terms.assembly.soil import soil_array_count
+from eagre.terms.collect import ROLES, Terms
+from eagre.terms.infiltration import soil_array_count
 from eagre.time_varying.series import Series
 
 TO_EVERY_CELL = ("srk2", *STAGES)  # schemes without active-tile lists

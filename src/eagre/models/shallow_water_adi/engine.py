@@ -29,8 +29,8 @@ from eagre.models.shallow_water_adi.sweeps.segments import CpuSegments, CudaSegm
 from eagre.solvers.tridiagonal import columns
 from eagre.solvers.tridiagonal.link import Coupling
 from eagre.stepping.maps import maps_of_rows
-from eagre.terms.assembly.base import Quantity
-from eagre.terms.assembly.soil import Soil
+from eagre.terms.base import Quantity
+from eagre.terms.infiltration import Soil
 
 
 class Rows:

@@ -20,8 +20,8 @@ from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.shallow_water_adi.inputs import wrong_land
 from eagre.models.shallow_water_adi.model import ShallowWaterADI
-from eagre.terms.assembly.base import Term
-from eagre.terms.assembly.collect import checked_sources
+from eagre.terms.base import Term
+from eagre.terms.collect import checked_sources
 
 MAX_COUNT = 1_000_000
 FIELDS = ("surface_elevation", "depth", "velocity_x", "velocity_y", "manning", "chezy", "land_mask")

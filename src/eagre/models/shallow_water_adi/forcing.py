@@ -10,7 +10,7 @@ from eagre.boundaries.internal import SOUTH_FACE, WEST_FACE
 from eagre.kernels.roots import select
 from eagre.models.shallow_water_adi.kernels import ABOVE, BELOW, HIGH, LAND, LOW, MAY_DRY
 from eagre.models.shallow_water_adi.memory_layout import PADDING, faces_of, layout_of, padded
-from eagre.terms.assembly.compose import FORCE, WATER, Bound, TermArrays, bind
+from eagre.terms.compose import FORCE, WATER, Bound, TermArrays, bind
 
 
 @cell
@@ -33,7 +33,7 @@ def push_on(depths, p_here, q_sum, forcing, row, index, p):
 
 @cell
 def row_and_column(row, index, pitch):
-    """Return row and column for `record_quantities.WHERE` from a flat index and an offset in padded arrays."""
+    """Return row and column for `terms.base.WHERE` from a flat index and an offset in padded arrays."""
     return np.int32(row) - 1, np.int32(np.int64(index[0]) + index[1] - np.int64(row) * np.int64(pitch)) - PADDING
 
 
@@ -57,7 +57,7 @@ def closed_faces(walls: np.ndarray, along: str) -> np.ndarray:
 def terms_along(along: str, setup: Any, device: Device, kind: Any, values: Any, first: int) -> Bound:
     """Return the terms for the sweep along "x" or "y": mass sources at centres, forces at faces, in the padded layout.
 
-    kind : floating-point type of the run; values, first : see `eagre.terms.assembly.compose.bind`.
+    kind : floating-point type of the run; values, first : see `eagre.terms.compose.bind`.
     """
     grid = setup.grid
 

@@ -13,7 +13,7 @@ from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.local_rows import LocalRows
 from eagre.models.shallow_water_adi.setup import Setup
-from eagre.terms.assembly.collect import Terms
+from eagre.terms.collect import Terms
 
 STRIDE = 16.0  # spacing of the possible reference levels, m
 LOST_RAIN = 1e-3  # loss of rain in single precision, as a fraction, above which the default precision is double

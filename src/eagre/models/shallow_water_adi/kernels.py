@@ -33,8 +33,8 @@ from eagre.kernels.implicit_lines import (
 )
 from eagre.kernels.roots import hypotenuse, larger, reciprocal, select, smaller
 from eagre.models.shallow_water_adi.memory_layout import PADDING
-from eagre.terms.assembly.compose import TERM_FACTORS
-from eagre.terms.assembly.soil import infiltrated
+from eagre.terms.compose import TERM_FACTORS
+from eagre.terms.infiltration import infiltrated
 
 OUTSIDE = 1e30  # bed of land and outside the domain, m
 BEYOND = 1e12  # bed outside a domain without MAY_DRY, m: sums of depths are nonzero, and squares are finite

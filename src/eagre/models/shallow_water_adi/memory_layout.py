@@ -13,8 +13,8 @@ import numpy as np
 
 from eagre.fields import Layout
 from eagre.grid import Grid
-from eagre.terms.assembly.collect import Terms
-from eagre.terms.assembly.soil import soil_array_count
+from eagre.terms.collect import Terms
+from eagre.terms.infiltration import soil_array_count
 
 PADDING = 32  # columns before the first column of the domain
 EXTRA_ROWS = 128  # maximum rows of a block on a GPU

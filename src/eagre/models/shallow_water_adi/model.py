@@ -46,9 +46,9 @@ from eagre.models.shallow_water_adi.stepper import Stepper
 from eagre.stepping.advance import advance
 from eagre.stepping.averages import TimeStatistics, statistics_array_count, statistics_plan_of
 from eagre.stepping.maps import Maps, planes_of
-from eagre.terms.assembly.base import Term
-from eagre.terms.assembly.collect import terms_of
-from eagre.terms.assembly.soil import NAME
+from eagre.terms.base import Term
+from eagre.terms.collect import terms_of
+from eagre.terms.infiltration import NAME
 
 
 class ShallowWaterADI(Fields, BaseModel):

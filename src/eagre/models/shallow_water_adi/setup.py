@@ -20,7 +20,7 @@ from eagre.models.shallow_water_adi.options import Numerics
 from eagre.models.shallow_water_adi.sides import sides_of
 from eagre.stepping.averages import StatisticsPlan
 from eagre.stepping.maps import Maps
-from eagre.terms.assembly.collect import Terms
+from eagre.terms.collect import Terms
 from eagre.time_varying.series import Series
 
 STATE = {"z": "centre", "p": "face_x", "q_before": "face_y", "q_after": "face_y"}  # fields of a state: locations

@@ -16,7 +16,7 @@ from eagre.local_rows import LocalRows
 from eagre.models.barotropic.inputs import curl_at_points, field_at_points
 from eagre.models.barotropic.inversion import Launches
 from eagre.models.barotropic.setup import Setup
-from eagre.terms.weather_wind import check_air_density, law_of
+from eagre.terms.wind import check_air_density, law_of
 from eagre.time_varying.fields import NodeGrid, RecordTimeAxis, TimeVaryingField
 from eagre.time_varying.series import Series
 
@@ -181,7 +181,7 @@ def stress_of_wind(
 ) -> tuple[TimeVaryingField, TimeVaryingField]:
     """Return the stress along x and y, N m-2, of a wind U at 10 m, m s-1: rho_a C_d |U| U of each record.
 
-    drag, largest_drag, air_density : see `eagre.terms.weather_wind.WeatherWind`. The stress is interpolated linearly
+    drag, largest_drag, air_density : see `eagre.terms.wind.WeatherWind`. The stress is interpolated linearly
     between records.
     """
     intercept, slope, min_drag, max_drag = law_of(drag, largest_drag)

@@ -18,7 +18,7 @@ from eagre.config.water.weather import AirDensity, Drag, LargestDrag, checked_pa
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.plausible import check_plausible
-from eagre.terms.weather_wind import AIR_DENSITY, MAX_DRAG
+from eagre.terms.wind import AIR_DENSITY, MAX_DRAG
 from eagre.time_varying.series import Series
 
 if TYPE_CHECKING:

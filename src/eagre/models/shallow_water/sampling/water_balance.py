@@ -32,8 +32,8 @@ from eagre.grid import Grid
 from eagre.models.shallow_water.stages.reference import water_flux
 from eagre.stepping.clock import DOUBLE, SPLIT, T, open_gate
 from eagre.stepping.substeps import across_of, stage_of
-from eagre.terms.assembly.collect import Terms
-from eagre.terms.assembly.record_quantities import RecordQuantity
+from eagre.terms.base import RecordQuantity
+from eagre.terms.collect import Terms
 
 SUM, RATE, SUM_END = 0, 1, 2
 RATE_2 = 3  # column of the rate of the second stage in the tile kernels; otherwise 0

@@ -37,7 +37,7 @@ from eagre.models.shallow_water.kernels import (
 )
 from eagre.stepping.clock import DT, open_gate
 from eagre.stepping.substeps import across_of, is_second, stage_of
-from eagre.terms.assembly.compose import TERM_FACTORS, TERMS
+from eagre.terms.compose import TERM_FACTORS, TERMS
 
 
 @cell

@@ -47,7 +47,7 @@ from eagre.models.shallow_water.kernels import (
 )
 from eagre.models.shallow_water.stages.row_streaming_tiles import TILE_COLUMNS
 from eagre.stepping.clock import ACCEPTED, DT, STEPS, open_gate
-from eagre.terms.assembly.compose import TERM_FACTORS, TERMS
+from eagre.terms.compose import TERM_FACTORS, TERMS
 
 # The scratch of a tile is one 1-D array with rows WIDTH apart. With constant distances the compiler knows that rows do
 # not overlap, so that loops vectorise without run-time checks. For the same reason rows are copied down instead of

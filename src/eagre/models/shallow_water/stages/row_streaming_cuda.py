@@ -77,7 +77,7 @@ from eagre.models.shallow_water.stages.row_streaming_lanes import (
     with_mass,
 )
 from eagre.stepping.clock import DT, STEPS, UNTIL, T, advanced_time, open_gate
-from eagre.terms.assembly.compose import TERM_FACTORS, TERMS
+from eagre.terms.compose import TERM_FACTORS, TERMS
 
 LISTED = switch("LISTED", False)  # whether only the listed tiles are computed
 

@@ -70,7 +70,7 @@ from eagre.models.shallow_water.stages.row_streaming_cpu import (
 )
 from eagre.stepping.clock import ACCEPTED, DT, open_gate
 from eagre.stepping.substeps import stage_of
-from eagre.terms.assembly.compose import TERM_FACTORS, TERMS
+from eagre.terms.compose import TERM_FACTORS, TERMS
 
 ETA_N, HU_N, HV_N = SCRATCH, SCRATCH + WIDTH, SCRATCH + 2 * WIDTH  # a row of the state before the sweep
 SWEEP_SCRATCH = SCRATCH + 3 * WIDTH

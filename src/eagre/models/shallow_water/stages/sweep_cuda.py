@@ -59,7 +59,7 @@ from eagre.models.shallow_water.stages.row_streaming_lanes import (
 )
 from eagre.stepping.clock import DT, open_gate
 from eagre.stepping.substeps import stage_of
-from eagre.terms.assembly.compose import TERM_FACTORS, TERMS
+from eagre.terms.compose import TERM_FACTORS, TERMS
 
 
 @cell

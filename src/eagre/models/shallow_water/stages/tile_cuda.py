@@ -87,7 +87,7 @@ from eagre.stepping.clock import (
     series_value,
     start_batch,
 )
-from eagre.terms.assembly.compose import TERM_FACTORS, TERMS
+from eagre.terms.compose import TERM_FACTORS, TERMS
 
 ABOVE, BELOW, BEFORE, BEHIND, CLOCK = 0, 1, 2, 3, 4  # warps after those of the tile: adjacent cells, and the clock
 WARPS_AROUND = 5

@@ -41,7 +41,7 @@ from eagre.models.shallow_water_adi.step_graphs import StepBatches, steps_of
 from eagre.models.shallow_water_adi.sweeps.launch_parameters import EPSILON, SAFETY
 from eagre.models.shallow_water_adi.sweeps.segments import STORED_FIELDS
 from eagre.stepping.maps import NUMBERS, join_rows, maps_of_rows
-from eagre.terms.assembly.base import Quantity
+from eagre.terms.base import Quantity
 
 # Rows at an interface whose equations lack a neighbour: one of the sweep along x, two more of the sweep along y.
 EDGE = 4

@@ -21,7 +21,7 @@ from eagre.names import unknown_field
 from eagre.stepping.mapped import RunMaps
 from eagre.stepping.maps import Water
 from eagre.stepping.recording import FEW_PLACES, PASSED, Recorder, SampleBuffer
-from eagre.terms.assembly.soil import INFILTRATION_DEPTH, NAME
+from eagre.terms.infiltration import INFILTRATION_DEPTH, NAME
 
 WORDS = 11
 

@@ -19,9 +19,8 @@ from eagre.boundaries.cross_sections import CrossSectionVolumes as BaseVolumes
 from eagre.boundaries.open_sides import MassSources, OpenSides
 from eagre.grid import Grid
 from eagre.models.shallow_water_adi.memory_layout import PADDING
-from eagre.terms.assembly.base import Quantity
-from eagre.terms.assembly.collect import Terms
-from eagre.terms.assembly.record_quantities import RecordQuantity
+from eagre.terms.base import Quantity, RecordQuantity
+from eagre.terms.collect import Terms
 
 FACE_J, FACE_I, INWARD, IS_X = 0, 1, 2, 3  # index of a face in its array, sign of inflow, whether west or east
 SOURCES = switch("SOURCES", 0)  # number of rows of mass sources, after the rows of the faces

@@ -40,7 +40,7 @@ from eagre.models.shallow_water_adi.kernels import (
     row_or_wall,
 )
 from eagre.models.shallow_water_adi.memory_layout import PADDING
-from eagre.terms.assembly.compose import TERM_FACTORS, TERMS
+from eagre.terms.compose import TERM_FACTORS, TERMS
 
 ALONG_X = switch("ALONG_X", True)
 OPEN = switch("OPEN", False)  # whether an end of a line is not a wall
@@ -62,7 +62,7 @@ def map_value(array, index):
 
 @cell
 def row_and_column(row, index, pitch):
-    """Return row and column of a cell in padded arrays, for `WHERE` and `map_value` of `record_quantities`."""
+    """Return row and column of a cell in padded arrays, for `WHERE` and `map_value` of `terms.base`."""
     if ALONG_X:
         return np.int64(row) - 1, np.int64(index[1]) + index[2]
     return np.int64(row) - 1, np.int64(index[1])

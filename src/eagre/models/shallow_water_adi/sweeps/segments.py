@@ -35,7 +35,7 @@ from eagre.models.shallow_water_adi.sweeps.sweep_cpu import (
 )
 from eagre.solvers.tridiagonal import columns
 from eagre.solvers.tridiagonal.link import ENDS, Chunk, ends_of, join_ends, next_row, store_ends
-from eagre.terms.assembly.compose import TERM_FACTORS
+from eagre.terms.compose import TERM_FACTORS
 
 # More rows of the scratch: e, f, g of `Chunk`, and the unknown before the segment.
 FIRST_E, FIRST_F, FIRST_G, BELOW_SEGMENT = SCRATCH, SCRATCH + WIDTH, SCRATCH + 2 * WIDTH, SCRATCH + 3 * WIDTH

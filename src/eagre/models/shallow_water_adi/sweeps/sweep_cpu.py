@@ -13,7 +13,7 @@ import numpy as np
 from eagre.backend.compilation.cells import cell, entry, prange, real
 from eagre.models.shallow_water_adi.kernels import WALL
 from eagre.models.shallow_water_adi.sweeps.reference import OPEN, PADDING, end_of, row_of
-from eagre.terms.assembly.compose import TERM_FACTORS
+from eagre.terms.compose import TERM_FACTORS
 
 COLUMNS = 64  # columns of a block, or faces of a row at once
 LINES = 16  # rows that are eliminated in parallel along x

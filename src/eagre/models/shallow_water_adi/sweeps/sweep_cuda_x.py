@@ -50,7 +50,7 @@ from eagre.models.shallow_water_adi.kernels import (
 )
 from eagre.models.shallow_water_adi.memory_layout import PADDING
 from eagre.solvers.tridiagonal.link import WARPS, Chunk, lanes_joined, lost_coupling, next_row, warps_joined
-from eagre.terms.assembly.compose import TERM_FACTORS, TERMS
+from eagre.terms.compose import TERM_FACTORS, TERMS
 
 CELLS = 4  # cells per lane
 MAX_STORED_WARPS = 16  # maximum warps of a block with STORED: 32 KiB of shared memory in double precision

@@ -62,7 +62,7 @@ from eagre.solvers.tridiagonal.columns import (
     unknown_below,
 )
 from eagre.solvers.tridiagonal.link import Chunk, next_row
-from eagre.terms.assembly.compose import TERM_FACTORS, TERMS
+from eagre.terms.compose import TERM_FACTORS, TERMS
 
 OPEN = switch("OPEN", False)
 SEGMENT = switch("SEGMENT", False)  # whether the columns continue on other devices, before `start` or after `ny`

@@ -1,4 +1,4 @@
-"""Atmospheric pressure force from a constant map times a factor in time."""
+"""Atmospheric pressure force: from a constant map times a factor in time, or from a time-varying field."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from eagre.backend.compilation.cells import Cell, cell
 from eagre.constants import WATER_DENSITY
 from eagre.grid import Grid
 from eagre.plausible import check_plausible, check_pressure_of_force
-from eagre.terms.assembly.base import Quantity, Term, checked_map
+from eagre.terms.base import Quantity, RecordQuantity, Term, checked_field, checked_map
+from eagre.time_varying.fields import TimeVaryingField
 from eagre.time_varying.series import Series
 
 
@@ -68,3 +69,28 @@ def gradient(values: np.ndarray, grid: Grid, along: str, periodic: bool) -> np.n
     if periodic:
         return (np.roll(values, -1, axis) - np.roll(values, 1, axis)) / (2.0 * size)
     return np.gradient(values, size, axis=axis, edge_order=2 if cells > 2 else 1) if cells > 1 else 0.0 * values
+
+
+@cell
+def weather_pressure(h, along, across, even, odd):
+    """Force on the unit discharge, m2 s-2: -h/rho dp/ds along the line; see `atmospheric_pressure`."""
+    return h * (even + odd)
+
+
+@dataclass(frozen=True, eq=False)
+class WeatherPressure(Term):
+    """Sea-level pressure from a time-varying field, Pa: a force -h/rho grad p.
+
+    The gradient is that of the bilinearly interpolated field, so that the force has a potential. For water at rest,
+    eta = -p / (rho g).
+    """
+
+    pressure: TimeVaryingField
+
+    force_cell: ClassVar[Cell | None] = weather_pressure
+
+    def force(self, along: str, grid: Grid) -> tuple[Quantity, ...]:
+        return RecordQuantity.pair(checked_field(self.pressure, grid, "pressure"), along, -1.0 / WATER_DENSITY)
+
+    def for_ensemble(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
+        self.reject_ensemble("its field would extend over all stacked members")

@@ -13,8 +13,7 @@ from eagre.backend.compilation.cells import Cell
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.terms import NAMES
-from eagre.terms.assembly.base import Quantity, Term
-from eagre.terms.assembly.record_quantities import RecordQuantity, fields_of
+from eagre.terms.base import Quantity, RecordQuantity, Term, fields_of
 from eagre.time_varying.fields import TimeVaryingField
 from eagre.time_varying.series import Series
 
@@ -121,7 +120,7 @@ class Terms:
         return sum(one.values.ndim == 2 for item in getattr(self, role) for one in item.quantities)
 
     def record_maps(self, kind: str, roles: Sequence[str] = ROLES) -> int:
-        """Return the number of maps of records that a device stores (`eagre.terms.assembly.record_quantities.Records`).
+        """Return the number of maps of records that a device stores (`eagre.terms.base.Records`).
 
         Only a CPU stores such maps.
         """
