@@ -103,7 +103,7 @@ def test_the_largest_courant_number_is_that_of_own_rows():
         steps = model.engine.steps
         steps.set_out(model.setup.time_step)
         steps.device.run([*steps.explicit(), *steps._measure()])
-        rows = steps._of_rows([part.measured() for part in steps.stages])
+        rows = steps._of_rows(lambda stages: stages.measured())
         k, j = np.unravel_index(rows.argmax(), rows.shape)
         most, found = steps.courant()
         assert most == pytest.approx(rows.max(), rel=1e-12) and found == ((k, j) if place is None else place)
