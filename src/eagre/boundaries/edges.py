@@ -67,17 +67,21 @@ def edge_levels(segments: Sequence[FaceRange], grid: Grid, padded_bed: np.ndarra
     """
     bed = centre_bed(padded_bed)
     levels = np.zeros((4, 6, max(grid.shape)))
-    corners = (padded_bed.T, padded_bed.T[::-1], padded_bed, padded_bed[::-1])
-    for side, lines in enumerate((bed.T, bed.T[::-1], bed, bed[::-1])):
+    for side, (lines, corners) in enumerate(zip(_from_sides(bed), _from_sides(padded_bed), strict=True)):
         along = grid.ny if side <= EAST else grid.nx
         second = 3 if len(lines) > 5 else 2  # a domain one cell wide has no second cell
         for column, line in ((BED_1, 2), (BED_2, second), (BED_GHOSTS, 1), (BED_GHOSTS + 1, 0)):
             levels[side, column, :along] = lines[line][2 : 2 + along]
-        levels[side, BED_FACE, :along] = 0.5 * (corners[side][2][2 : 2 + along] + corners[side][2][3 : 3 + along])
+        levels[side, BED_FACE, :along] = 0.5 * (corners[2][2 : 2 + along] + corners[2][3 : 3 + along])
     for segment in segments:
         level = segment.condition.level_over(datum)
         levels[SIDES.index(segment.side), LEVEL, segment.first : segment.last] = level
     return levels
+
+
+def _from_sides(values: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return views of an array as lines along each side, the outermost first, in the order of `SIDES`."""
+    return values.T, values.T[::-1], values, values[::-1]
 
 
 @cell

@@ -76,13 +76,10 @@ def check_inside(internal: Any, grid: Grid) -> list[tuple[str, np.ndarray, Inter
             fix="internal = [InternalLine([(100.0, 0.0), (100.0, 250.0)], Wall())]",
             problem="The argument internal is not a list of internal lines and areas.",
         )  # fmt: skip
-    for k, one in enumerate(internal, 1):
-        of_type(f"condition of {one.name or f'internal {k}'}", one.condition, Condition, "Wall()")
-    lines = [
-        (one.name or f"internal {k}", _points(one, one.name or f"internal {k}", grid), one)
-        for k, one in enumerate(internal, 1)
-    ]
-    names = [name for name, _, _ in lines]
+    names = [one.name or f"internal {k}" for k, one in enumerate(internal, 1)]
+    for name, one in zip(names, internal, strict=True):
+        of_type(f"condition of {name}", one.condition, Condition, "Wall()")
+    lines = [(name, _points(one, name, grid), one) for name, one in zip(names, internal, strict=True)]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(

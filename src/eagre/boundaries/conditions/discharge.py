@@ -53,7 +53,8 @@ def shore_or_slope(w_1, w_2, h_1, bed_rise):
     bed_rise : rise of the bed towards the outside per cell. A cell is at a wet-dry front if the bed falls towards the
     outside by more than twice its depth per cell. It then has a level surface and a constant velocity, and the fall of
     its bed is limited so that the depth at the face is 2 h (`eagre.models.shallow_water.kernels.hydrostatic_faces`).
-    Inflow passes over this modified bed, as over a crest.
+    Inflow passes over this modified bed, as over a crest. The surface falls towards the outside, relative to a falling
+    bed, by at most half the depth above the higher of the cell and the face.
     """
     zero = real(0.0)
     slope = bed_rise if OF_DISCHARGES else max(bed_rise, real(-2.0) * h_1)

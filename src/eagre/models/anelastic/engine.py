@@ -229,7 +229,7 @@ class Engine:
             devices = devices_of(device, setup)
             return devices, distributed_steps(setup, devices, *known, self.metric)
         mass = self.base_state.density * self.metric.jacobian
-        mass = mass / (mean_of_sums([mass.sum(axis=2)], setup.shape[2]) if setup.terrain else mass.mean())
+        mass = mass / mean_of_sums([mass.sum(axis=2)], mass.shape[2])
         full = None if (mass == 1.0).all() else device.array((mass * np.ones(setup.shape)).astype(self.real))
         slopes = Slopes(**self.metric.arrays(device, self.precision))
         arrays = (device.array(mass.astype(self.real)), slopes, self.metric, full)

@@ -23,7 +23,7 @@ from eagre.models.shallow_water_adi.model import ShallowWaterADI
 from eagre.terms.base import Term
 from eagre.terms.collect import checked_sources
 
-MAX_COUNT = 1_000_000
+MAX_COUNT = 1_000_000  # of simulations
 FIELDS = ("surface_elevation", "depth", "velocity_x", "velocity_y", "manning", "chezy", "land_mask")
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from eagre.models.anelastic.base.vertical_profiles import Profile
 from eagre.models.anelastic.forcing.profile_forcing import profile_of
 from eagre.models.anelastic.setup import Setup
 
@@ -55,13 +56,16 @@ class BaseState:
     @cached_property
     def wind(self) -> tuple[Array, Array]:
         """u_e and v_e, m/s."""
-        z, (u, v) = self._setup.levels.z, self._setup.air.wind
-        return u(z) + np.zeros(z.shape), v(z) + np.zeros(z.shape)
+        return self._at_points(self._setup.air.wind)
 
     @cached_property
     def balanced(self) -> tuple[Array, Array]:
         """Geostrophic wind of the large-scale pressure gradient, m/s; the ambient wind by default."""
-        z, (u, v) = self._setup.levels.z, self._setup.forcing.geostrophic or self._setup.air.wind
+        geostrophic = self._setup.forcing.geostrophic
+        return self._at_points(geostrophic) if geostrophic else self.wind
+
+    def _at_points(self, wind: tuple[float | Profile, float | Profile]) -> tuple[Array, Array]:
+        z, (u, v) = self._setup.levels.z, wind
         return profile_of("u", u)(z) + np.zeros(z.shape), profile_of("v", v)(z) + np.zeros(z.shape)
 
     @property

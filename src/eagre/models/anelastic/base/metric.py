@@ -151,7 +151,6 @@ class Metric:
         self.fade = np.ones(1) - self.levels / self.top
         y, x = (self._difference(hill, axis) for axis in (0, 1))
         self.slope_y, self.slope_x = y, x
-
         self.limit_fields(hill.shape[0])
 
     def limit_fields(self, rows: int) -> None:
